@@ -14,7 +14,7 @@ const PROCESSES = [
   'test/cli/commands/{report,completion/shells}.test.ts',
   'test/docs/{commands,recipes}.test.ts',
   'test/package/examples.test.ts',
-  'test/loss/{boundaries,disk,faults,isolate,isolate-kill,kill,output,signals,state-removed,submitted,two,writer}.test.ts',
+  'test/loss/{commits,disk,faults,isolate,kill,output,signals,state-removed,two}.test.ts',
 ];
 
 /** Pages of `test/cli/transcripts`, each a file of tests, that say the same whichever database the state is in. */
@@ -30,9 +30,7 @@ const ON_EITHER = [
   `test/cli/transcripts/{${EITHER_PAGES}}.md`,
 ];
 /** About the files of a state directory: copied, removed, on a full disk, or opened by the test itself. */
-const OF_FILES = [
-  'test/loss/{backup,disk,migrate,recorded-rules,sandbox,state-removed,verified,writer}.test.ts',
-];
+const OF_FILES = ['test/loss/{disk,migrate,recorded,state-removed}.test.ts'];
 
 /** Makes a page a file of tests. */
 const transcripts = {

@@ -5,7 +5,7 @@ import { spawnSync } from 'node:child_process';
 
 const named = process.argv.slice(2);
 /** Enough tests to see that nothing is kept in a database session. */
-const POOLED = ['test/engine/state', 'test/loss/resume', 'test/loss/across-runs', 'test/loss/two'];
+const POOLED = ['test/engine/state', 'test/loss/resume', 'test/loss/between', 'test/loss/two'];
 const WAYS = [
   { state: undefined, files: [] },
   { state: 'postgres', files: [] },

@@ -1,7 +1,7 @@
 /** The bad moments of a service and of the network before it, each as a few lines that do it. */
 import { once } from 'node:events';
 import type { Clock } from '../../src/engine/util/clock.js';
-import type { Exchange, Fate, Strike } from '../support/fault-server.js';
+import { COMPLETED, type Exchange, type Fate, type Strike } from '../support/fault-server.js';
 
 const ERROR = (message: string): string => JSON.stringify({ errors: [{ error_code: 'x', message }] });
 const PAGE = '<html><head><title>Bad gateway</title></head><body>nginx</body></html>';
@@ -99,9 +99,9 @@ export const FAULTS = {
 
 /** `Retry-After` as an HTTP date, by the clock that the program goes by. */
 export const dated =
-  (code: number, clock: Clock, seconds: number): Strike =>
+  (code: number, machine: { clock: Clock }, seconds: number): Strike =>
   (exchange) =>
-    status(code, { 'retry-after': new Date(clock.now() + seconds * 1_000).toUTCString() })(exchange);
+    status(code, { 'retry-after': new Date(machine.clock.now() + seconds * 1_000).toUTCString() })(exchange);
 
 /** A poll that says of the job whatever is given, now or after so many polls. */
 export const fates = {
@@ -109,15 +109,11 @@ export const fates = {
   failed: (job) => ({ ...job, status: 'failed' }),
   short: (job) => ({ ...job, status: 'completed', completed_rows: job.total_rows - 1 }),
   negative: (job) => ({ ...job, status: 'completed', completed_rows: -5 }),
+  'too many': (job) => ({ ...job, status: 'completed', completed_rows: job.total_rows + 3 }),
   'half a row': (job) => ({ ...job, status: 'completed', completed_rows: 0.5 }),
-  'unknown status': (job, polls) =>
-    polls < 3
-      ? { ...job, status: 'reindexing' }
-      : { ...job, status: 'completed', completed_rows: job.total_rows },
-  'another id': (job) => ({
-    ...job,
+  'unknown status': (job, polls) => (polls < 3 ? { ...job, status: 'reindexing' } : COMPLETED(job, polls)),
+  'another id': (job, polls) => ({
+    ...COMPLETED(job, polls),
     job_id: `https://api.test/v1/background_jobs/${job.job_id}`,
-    status: 'completed',
-    completed_rows: job.total_rows,
   }),
 } satisfies Record<string, Fate>;

@@ -6,21 +6,22 @@ import { once } from 'node:events';
 import { copyFileSync, existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
-import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { beforeAll, expect, test } from 'vitest';
 import { rangesIn } from '../../src/engine/model.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
 import type { StoredRun } from '../../src/engine/state/runs.js';
-import { built, type Ended, profiles } from '../support/child.js';
+import { built, type Ended } from '../support/child.js';
 import { scratch } from '../support/cli.js';
-import { FaultServer } from '../support/fault-server.js';
 import { onPostgres, openState } from '../support/state.js';
-import { covers, Machine, seeded, times } from './support.js';
+import { workspace } from '../support/workspace.js';
+import { covers, seeded, times } from './support.js';
 
 const KILLS = Number(process.env.KILLS ?? times(10));
 const SEED = Number(process.env.LOSS_SEED ?? 1);
 const ROWS = 100;
 const CHUNK = 5;
 
+const { service, machine } = workspace();
 beforeAll(built);
 
 /** Lines that a session said were submitted, however it ended. */
@@ -60,9 +61,6 @@ async function recorded(
 
 test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 600_000 + KILLS * 5_000 }, async () => {
   const random = seeded(SEED);
-  const service = await new FaultServer().start();
-  onTestFinished(() => service.stop());
-  const machine = new Machine(service.url);
   const { arrivals } = service.ledger;
   let onRequest = (): void => {};
   // Answers take their time, so that there is an instant of every sort to be killed in.
@@ -79,7 +77,7 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 600_000 + KILLS * 5_000 }
 
   /** Starts a session and kills it so many milliseconds after its nth request, or after its start; if it has not ended by then. */
   const sit = async (argv: string[], at: { request: number; ms: number } | null): Promise<Ended> => {
-    const child = profiles([...argv, '--ndjson'], { cwd: machine.folder, env: machine.env });
+    const child = machine.start([...argv, '--ndjson']);
     let timer: NodeJS.Timeout | undefined;
     let requests = 0;
     const reached = (): void => {
@@ -95,16 +93,8 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 600_000 + KILLS * 5_000 }
   const importing = (path: string, concurrency: number): string[] => {
     const rows = Array.from({ length: ROWS }, (_, i) => `${path}-${i},Company ${i}\n`);
     machine.write(path, `company_id,name\n${rows.join('')}`);
-    return [
-      'import',
-      path,
-      '--chunk-size',
-      String(CHUNK),
-      '-o',
-      'interval=1ms',
-      '--concurrency',
-      String(concurrency),
-    ];
+    const line = `import ${path} --chunk-size ${CHUNK} -o interval=1ms --concurrency ${concurrency}`;
+    return line.split(' ');
   };
 
   // The first one is left alone: it tells how long a session takes until it sends.
@@ -145,7 +135,7 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 600_000 + KILLS * 5_000 }
         break;
       }
       kills++;
-      const { run, done } = await recorded(join(machine.folder, '.state'), path);
+      const { run, done } = await recorded(machine.path('.state'), path);
       for (const digest of done) acknowledged.set(digest, acknowledged.get(digest) ?? arrivals.length);
       if (run?.finished) break;
       if (run) argv = random() < 0.5 ? ['resume', run.run] : [...begin, '--resume'];
@@ -154,7 +144,7 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 600_000 + KILLS * 5_000 }
     expect(again, `sent again after it was recorded as acknowledged, seed ${SEED}`).toEqual([]);
     const untrue = arrivals.filter(({ ids }, at) => ids.some((id) => at >= (told.get(id) ?? Infinity)));
     expect(untrue, `sent again after it was reported as submitted, seed ${SEED}`).toEqual([]);
-    const summary = (await recorded(join(machine.folder, '.state'), path)).run!.summary!;
+    const summary = (await recorded(machine.path('.state'), path)).run!.summary!;
     expect(summary).toMatchObject({
       status: 'completed',
       rows: { read: ROWS, submitted: ROWS, completed: ROWS },

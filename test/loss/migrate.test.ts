@@ -2,29 +2,24 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { Backend } from '../../src/engine/state/backend.js';
 import { COPIED, migrateState } from '../../src/engine/state/copy.js';
 import { allScopes } from '../../src/engine/state/scopes.js';
 import { openSqlite } from '../../src/engine/state/sqlite/backend.js';
-import { cli } from '../support/cli.js';
-import { FaultServer } from '../support/fault-server.js';
 import { onPostgres } from '../support/state.js';
+import { workspace } from '../support/workspace.js';
 import { fates, status } from './faults.js';
-import { Machine } from './support.js';
 
-let service: FaultServer;
-let machine: Machine;
-beforeEach(async ({ skip }) => {
+beforeEach(({ skip }) => {
   skip(onPostgres, 'from one folder to another; with PostgreSQL: test/postgres/migrate.test.ts');
-  service = await new FaultServer().start();
-  machine = new Machine(service.url);
 });
-afterEach(() => service?.stop());
+const { service, machine, run } = workspace();
 
 const never = new AbortController().signal;
-const run = (argv: string[], env: Record<string, string> = {}) => machine.run(argv, { env });
-const inFolder = (name: string): string => join(machine.folder, name);
+const inFolder = (name: string): string => machine.path(name);
+/** The environment in which a folder has the state. */
+const at = (folder: string) => ({ env: { PROFILES_STATE_DIR: inFolder(folder) } });
 
 /** Opens a state as `state migrate` does. */
 function side(folder: string): Backend {
@@ -73,9 +68,9 @@ async function withHistory(): Promise<void> {
   const named = { PROFILES_ACCOUNT: 'production' };
   machine.write('config.json', JSON.stringify({ accounts: { production: {} } }), 0o600);
   const all = [
-    await run(['import', 'companies.csv', '--skip-invalid', '--chunk-size', '5', '-o', 'track_keys=true']),
-    await run(['import', 'users.csv', '--config', 'config.json'], named),
-    await run(['identify', 'user', 'u-3', '--set', 'name=C', '--no-wait']),
+    await run('import companies.csv --skip-invalid --chunk-size 5 -o track_keys=true'),
+    await run('import users.csv --config config.json', { env: named }),
+    await run('identify user u-3 --set name=C --no-wait'),
   ];
   expect(
     all.map(({ code }) => code),
@@ -83,19 +78,11 @@ async function withHistory(): Promise<void> {
   ).toEqual([5, 0, 0]);
   service.trouble = { fate: () => fates.failed, submit: (nth) => (nth === 6 ? status(503) : undefined) };
   machine.write('more.csv', 'company_id,name\nm-1,x\nm-2,y\n');
-  await run(['import', 'more.csv', '--chunk-size', '1', '-o', 'retries=0', '--set', 'tier=gold']);
+  await run('import more.csv --chunk-size 1 -o retries=0 --set tier=gold');
   service.trouble = {};
   // The unfinished import may not overwrite what is verified since.
-  await run([
-    'import',
-    'companies.csv',
-    '--skip-invalid',
-    '--changed-only',
-    '--save-plan',
-    'plan.json',
-    '--dry-run',
-  ]);
-  await run(['import', 'companies.csv', '--skip-invalid', '--changed-only']);
+  await run('import companies.csv --skip-invalid --changed-only --save-plan plan.json --dry-run');
+  await run('import companies.csv --skip-invalid --changed-only');
 }
 
 test('every table of the state is copied', async () => {
@@ -118,15 +105,15 @@ test('there and back it is the same, and imports know what they knew', async () 
   await migrate('new', 'back');
   expect(contentOf('back')).toEqual(before);
 
-  const there = { PROFILES_STATE_DIR: inFolder('back') };
-  const changed = await run(['import', 'companies.csv', '--skip-invalid', '--changed-only'], there);
+  const there = at('back');
+  const changed = await run('import companies.csv --skip-invalid --changed-only', there);
   expect(changed.summary!.rows, changed.stderr).toMatchObject({ read: 13, unchanged: 12, submitted: 0 });
-  const users = ['import', 'users.csv', '--changed-only', '--config', 'config.json'];
-  const again = await run(users, { ...there, PROFILES_ACCOUNT: 'production' });
+  const env = { ...there.env, PROFILES_ACCOUNT: 'production' };
+  const again = await run('import users.csv --changed-only --config config.json', { env });
   expect(again.summary!.rows, again.stderr).toMatchObject({ read: 2, unchanged: 2, submitted: 0 });
-  expect((await run(['state', 'check'], there)).code).toBe(0);
+  expect((await run('state check', there)).code).toBe(0);
   // New numbers follow those that were copied.
-  const more = await run(['import', 'companies.csv', '--skip-invalid'], there);
+  const more = await run('import companies.csv --skip-invalid', there);
   expect([more.code, more.summary!.rows.submitted], more.stderr).toEqual([5, 12]);
 });
 
@@ -134,61 +121,46 @@ test('the old one is refused by name, and sends nothing', async () => {
   await withHistory();
   await migrate('.state', 'new');
   const { submit } = service.seen;
-  for (const argv of [
-    ['import', 'companies.csv', '--skip-invalid'],
-    ['import', 'companies.csv', '--dry-run'],
-    ['resume'],
-    ['identify', 'user', 'u-3', '--set', 'name=D'],
-    ['jobs', '--refresh'],
-    ['runs', '--forget', (await machine.runs())[0]!.run],
+  const id = (await machine.runs())[0]!.run;
+  const moved = `sqlite:${inFolder('new')}`;
+  for (const line of [
+    'import companies.csv --skip-invalid',
+    'import companies.csv --dry-run',
+    'resume',
+    'resume --failed',
+    'identify user u-3 --set name=D',
+    'jobs --refresh',
+    `runs --forget ${id}`,
   ]) {
-    const refused = await run(argv);
-    expect([refused.code, refused.error?.message], argv.join(' ')).toEqual([
-      2,
-      `this state has moved to sqlite:${inFolder('new')}`,
-    ]);
-    expect(refused.error!.hint).toContain(`--state sqlite:${inFolder('new')}`);
+    const { code, error } = await run(line);
+    expect([code, error?.message], line).toEqual([2, `this state has moved to ${moved}`]);
+    expect(error!.hint).toContain(`--state ${moved}`);
   }
   expect(service.seen.submit).toBe(submit);
   expect(contentOf('.state').runs).toEqual(contentOf('new').runs);
-  const job = await run(['job', 'job-1']);
-  expect([job.code, job.stderr]).toEqual([0, expect.stringContaining('warning: this state has moved to')]);
-  for (const argv of [
-    ['runs'],
-    ['runs', (await machine.runs())[0]!.run],
-    ['jobs'],
-    ['history', 'user', 'u-3'],
-  ]) {
-    const read = await run(argv);
-    expect([read.code, read.stderr], argv.join(' ')).toEqual([
-      0,
-      `warning: this state has moved to sqlite:${inFolder('new')}; import with --state sqlite:${inFolder('new')}, or set it for good: profiles config set state sqlite:${inFolder('new')}\n`,
-    ]);
+  const said = `warning: this state has moved to ${moved}; import with --state ${moved}, or set it for good: profiles config set state ${moved}\n`;
+  for (const line of ['runs', `runs ${id}`, 'jobs', 'history user u-3']) {
+    const { code, stderr } = await run(line);
+    expect([code, stderr], line).toEqual([0, said]);
   }
-  const info = JSON.parse((await cli(['state', 'info', '--json'], { cwd: machine.folder })).stdout);
-  expect(info).toMatchObject({ moved_to: `sqlite:${inFolder('new')}` });
-  const text = (await cli(['state', 'info'], { cwd: machine.folder })).stdout;
-  expect(text).toContain(`sqlite:${inFolder('new')}`);
-  await expect(migrate('.state', 'other')).rejects.toThrow(`has moved to sqlite:${inFolder('new')} already`);
+  const job = await run('job job-1');
+  expect([job.code, job.stderr]).toEqual([0, expect.stringContaining('warning: this state has moved to')]);
+  await expect(migrate('.state', 'other')).rejects.toThrow(`has moved to ${moved} already`);
+  expect(await machine.show('state info')).toMatchObject({ moved_to: moved });
+  const doctor = await machine.show<{ checks: { check: string }[] }>('doctor --region sandbox');
+  expect(doctor.checks.find(({ check }) => check === 'state')).toMatchObject({
+    status: 'fail',
+    message: `this state has moved to ${moved}`,
+    hint: expect.stringContaining(`--state ${moved}`),
+  });
 });
 
-test('the old one is refused by name even if it has nothing to resume, and doctor reports it', async () => {
+test.each(['resume', 'resume --failed'])('so is one that has nothing to resume: %s', async (line) => {
   machine.write('companies.csv', `company_id,name\n${ROWS.join('\n')}\n`);
-  expect((await run(['import', 'companies.csv'])).code).toBe(0);
+  expect((await run('import companies.csv')).code).toBe(0);
   await migrate('.state', 'new');
-  const message = `this state has moved to sqlite:${inFolder('new')}`;
-  for (const argv of [['resume'], ['resume', '--failed']]) {
-    const refused = await run(argv);
-    expect([refused.code, refused.error?.message], argv.join(' ')).toEqual([2, message]);
-  }
-  const doctor = await cli(['doctor', '--region', 'sandbox', '--json'], { cwd: machine.folder });
-  const { checks } = JSON.parse(doctor.stdout) as { checks: { check: string }[] };
-  expect(checks.find(({ check }) => check === 'state')).toMatchObject({
-    status: 'fail',
-    message,
-    hint: expect.stringContaining(`--state sqlite:${inFolder('new')}`),
-  });
-  expect(doctor.code).toBe(2);
+  const { code, error } = await run(line);
+  expect([code, error?.message]).toEqual([2, `this state has moved to sqlite:${inFolder('new')}`]);
 });
 
 describe('a copy that was interrupted', () => {
@@ -203,14 +175,13 @@ describe('a copy that was interrupted', () => {
     await expect(migrate('.state', 'new', { progress, signal: stop.signal })).rejects.toThrow('killed');
     expect(contentOf('.state')).toEqual(before);
     // Half a state is none.
-    const half = { PROFILES_STATE_DIR: inFolder('new') };
-    const early = await run(['import', 'companies.csv'], half);
+    const early = await run('import companies.csv', at('new'));
     expect([early.code, early.error?.message]).toEqual([2, 'another state is being copied into this one']);
     await expect(migrate('new', 'other')).rejects.toThrow('another state is being copied into this one');
     // What was copied differs now, and there is more.
-    await run(['jobs', '--refresh']);
+    await run('jobs --refresh');
     machine.write('again.csv', 'company_id,name\nc-1,changed\n');
-    expect((await run(['import', 'again.csv'])).code).toBe(0);
+    expect((await run('import again.csv')).code).toBe(0);
     const now = contentOf('.state');
     await migrate('.state', 'new');
     expect(contentOf('new')).toEqual(now);
@@ -225,9 +196,7 @@ describe('a copy that was interrupted', () => {
     db.close();
     await migrate('.state', 'new');
     expect(contentOf('new')).toEqual(before);
-    const last = await run(['import', 'companies.csv', '--skip-invalid'], {
-      PROFILES_STATE_DIR: inFolder('new'),
-    });
+    const last = await run('import companies.csv --skip-invalid', at('new'));
     expect(last.code, last.stderr).toBe(5);
   });
 });
@@ -268,7 +237,7 @@ test('a target that holds something, or another copy, is left alone', async () =
   await withHistory();
   machine.env.PROFILES_STATE_DIR = inFolder('other');
   machine.write('a.csv', 'company_id,name\na,b\n');
-  expect((await run(['import', 'a.csv'])).code).toBe(0);
+  expect((await run('import a.csv')).code).toBe(0);
   const before = contentOf('other');
   await expect(migrate('.state', 'other')).rejects.toThrow(/is not empty$/);
   expect(contentOf('other')).toEqual(before);

@@ -4,25 +4,19 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeAll, beforeEach, expect, onTestFinished, test } from 'vitest';
-import { built, type Ended, profiles } from '../support/child.js';
+import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import { built } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
+import { type Outcome, outcomeOf, workspace } from '../support/workspace.js';
 import { status } from './faults.js';
-import { balance, elevenCompanies, Machine, type Outcome, resumeToTheEnd } from './support.js';
+import { balance, elevenCompanies, resumeToTheEnd } from './support.js';
 
-const SEND = ['import', 'companies.csv', '--chunk-size', '4', '-o', 'retries=1'];
 const CERTS = new URL('../engine/service/certs/', import.meta.url);
 const file = elevenCompanies();
+const SEND = `import ${file.path} --chunk-size 4 -o retries=1`;
 
-let service: FaultServer;
-let machine: Machine;
+const { service, machine, run } = workspace({ [file.path]: file.text });
 beforeAll(built);
-beforeEach(async () => {
-  service = await new FaultServer().start();
-  machine = new Machine(service.url);
-  machine.write(file.path, file.text);
-});
-afterEach(() => service.stop());
 
 /** Stopped with exit 6 before anything arrived; afterwards a resume brings everything there, once. */
 async function nothingWasSent(first: Outcome): Promise<void> {
@@ -47,7 +41,7 @@ async function thenItArrives(first: Outcome): Promise<void> {
 
 test('refused, then a service', async () => {
   await service.stop();
-  const first = await machine.run(SEND);
+  const first = await run(SEND);
   expect(first.error?.message).toMatch(/refused the connection/);
   await nothingWasSent(first);
   await service.start();
@@ -65,7 +59,7 @@ test('a host that listens and never accepts, then a service', async () => {
   for (const socket of queued) socket.on('error', () => {});
 
   // The deadline is the network's, so it passes in real time: each attempt costs as much.
-  const first = await machine.run([...SEND, '-o', 'request_timeout=300ms']);
+  const first = await run(`${SEND} -o request_timeout=300ms`);
   expect(first.error?.message).toMatch(/no connection .* within 300ms/);
   await nothingWasSent(first);
 
@@ -79,7 +73,7 @@ test('a host that listens and never accepts, then a service', async () => {
 test('a name that nobody knows, then a proxy that knows it', async () => {
   const host = 'profiles.invalid';
   machine.env = { ...machine.env, PROFILES_BASE_URL: `http://${host}`, PROFILES_ALLOW_HTTP: host };
-  const first = await machine.run(SEND);
+  const first = await run(SEND);
   expect(first.error?.message).toMatch(
     /(?:host profiles\.invalid not found|the host name profiles\.invalid .*) \(E/,
   );
@@ -101,16 +95,16 @@ test.each([
     NODE_EXTRA_CA_CERTS: fileURLToPath(new URL('authority.pem', CERTS)),
   };
   // Node reads the authority at its start, so this takes processes of their own.
-  const run = async (argv: string[]): Promise<Outcome> =>
-    outcomeOf(await profiles([...argv, '--json'], { cwd: machine.folder, env: machine.env }).ended);
+  const process = async (line: string): Promise<Outcome> =>
+    outcomeOf(await machine.start(`${line} --json`).ended);
 
-  const first = await run(SEND);
+  const first = await process(SEND);
   expect(first.error?.message).toMatch(says);
   await nothingWasSent(first);
   expect(tls.seen.submit).toBe(0);
 
   tls.present(certificate('good'));
-  const last = await run(['resume']);
+  const last = await process('resume');
   expect(last.code, last.stderr).toBe(0);
   await balance(last.summary!, machine, tls, file);
   expect(tls.ledger.profiles.companies.size).toBe(11);
@@ -121,7 +115,7 @@ test.each([301, 302, 307, 308])('%i to another host: nothing arrives there', asy
   onTestFinished(() => stranger.stop());
   const location = `${stranger.url}/v1/companies/bulk_identify`;
   service.trouble = { submit: () => status(code, { location }) };
-  const first = await machine.run(SEND);
+  const first = await run(SEND);
   expect([first.code, first.error?.message]).toEqual([6, expect.stringContaining(location)]);
   await balance(first.summary!, machine, service, file);
   expect(stranger.connections).toBe(0);
@@ -133,11 +127,6 @@ const certificate = (name: string): { cert: Buffer; key: Buffer } => ({
   cert: readFileSync(new URL(`${name}.pem`, CERTS)),
   key: readFileSync(new URL(`${name}.key`, CERTS)),
 });
-
-function outcomeOf({ code, stdout, stderr }: Ended): Outcome {
-  const { error } = code === 0 ? { error: null } : JSON.parse(stderr.trimEnd().split('\n').at(-1)!);
-  return { code: code!, summary: JSON.parse(stdout), error, stderr };
-}
 
 /** A proxy that takes every name for the service's. */
 async function tunnelTo({ url }: FaultServer): Promise<string> {

@@ -1,57 +1,27 @@
 /** Output that cannot be written (contract §4): one sentence, sending stops in good order, and a resume loses nothing. */
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { BIN, built, type Ended } from '../support/child.js';
-import { FaultServer } from '../support/fault-server.js';
-import { stateEnv } from '../support/state.js';
-import { balance, elevenCompanies, Machine } from './support.js';
+import { execFileSync } from 'node:child_process';
+import { existsSync, lstatSync, mkdirSync, readdirSync, readlinkSync, rmSync, symlinkSync } from 'node:fs';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { built, type Ended } from '../support/child.js';
+import { workspace } from '../support/workspace.js';
+import { balance, elevenCompanies } from './support.js';
 
 const file = elevenCompanies();
 const SEND = `import ${file.path} --chunk-size 4 -o interval=5ms`;
 const FULL = 'no space left on device (ENOSPC)';
 
-let service: FaultServer;
-let machine: Machine;
+const { service, machine, run } = workspace({ [file.path]: file.text });
 beforeAll(built);
-beforeEach(async () => {
-  service = await new FaultServer().start();
-  machine = new Machine(service.url);
-  machine.write(file.path, file.text);
-});
-afterEach(() => service.stop());
 
-/** Runs a line of bash, in which `profiles` is the built command. */
 async function bash(line: string): Promise<Ended> {
-  const child = spawn('bash', ['-c', `profiles() { "${process.execPath}" "${BIN}" "$@"; }; ${line}`], {
-    cwd: machine.folder,
-    env: {
-      PATH: process.env.PATH,
-      HOME: machine.folder,
-      PROFILES_STATE_DIR: join(machine.folder, '.state'),
-      ...stateEnv(join(machine.folder, '.state')),
-      ...machine.env,
-    },
-  });
-  const texts = { stdout: '', stderr: '' };
-  for (const name of ['stdout', 'stderr'] as const) {
-    child[name].setEncoding('utf8').on('data', (text: string) => {
-      texts[name] += text;
-    });
-  }
-  child.stdin.end();
-  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
-  expect(texts.stderr).not.toMatch(/^\s+at |node:internal|Uncaught/m);
-  return { code, signal, ...texts };
+  const ended = await machine.bash(line);
+  expect(ended.stderr).not.toMatch(/^\s+at |node:internal|Uncaught/m);
+  return ended;
 }
 
 /** The sentences that begin with the program's name. */
 const sentences = (stderr: string): string[] =>
-  stderr
-    .split('\n')
-    .filter((line) => line.startsWith('profiles: stdout') || line.startsWith('profiles: stderr'));
+  stderr.split('\n').filter((line) => /^profiles: std(?:out|err)/.test(line));
 
 describe.skipIf(!existsSync('/dev/full'))('to a full device', () => {
   test.each([
@@ -60,25 +30,25 @@ describe.skipIf(!existsSync('/dev/full'))('to a full device', () => {
     '2>/dev/full',
     '--json 2>/dev/full',
   ])('an import stops before it sends, and is resumable: %s', async (redirected) => {
-    const ended = await bash(`${'profiles '}${SEND} ${redirected}`);
+    const ended = await bash(`profiles ${SEND} ${redirected}`);
     expect(ended.code, ended.stderr).toBe(1);
     expect(service.seen.submit).toBeLessThanOrEqual(1);
-    const [run] = await machine.runs();
-    expect(run).toMatchObject({ status: 'stopped', summary: { status: 'stopped' } });
+    const [newest] = await machine.runs();
+    expect(newest).toMatchObject({ status: 'stopped', summary: { status: 'stopped' } });
+    const resume = `profiles resume ${newest!.run} --base-url `;
     if (redirected === '--ndjson > /dev/full') {
       expect(sentences(ended.stderr)).toEqual([`profiles: stdout cannot be written: ${FULL}`]);
-      expect(ended.stderr.replaceAll(/ \\\n +/g, ' ')).toContain(`profiles resume ${run!.run} --base-url `);
+      expect(ended.stderr.replaceAll(/ \\\n +/g, ' ')).toContain(resume);
       expect(ended.stderr).toContain('✗ stopped early');
     }
     if (redirected === '--json 2>/dev/full') {
       expect(JSON.parse(ended.stdout)).toMatchObject({
         status: 'stopped',
-        resume: expect.stringContaining(`profiles resume ${run!.run} --base-url `),
+        resume: expect.stringContaining(resume),
       });
     }
-    const last = await machine.run(['resume']);
-    expect(last.code, last.stderr).toBe(0);
-    expect(last.summary!.maybe_sent_twice).toEqual([]);
+    const last = await run('resume');
+    expect([last.code, last.summary!.maybe_sent_twice], last.stderr).toEqual([0, []]);
     await balance(last.summary!, machine, service, file);
     expect(service.ledger.profiles.companies.size).toBe(11);
   });
@@ -110,7 +80,7 @@ describe.skipIf(!existsSync('/dev/full'))('to a full device', () => {
 });
 
 test('to a file on a disk with room for a part of it', async () => {
-  const folder = join(machine.folder, 'disk');
+  const folder = machine.path('disk');
   mkdirSync(folder);
   let limit = '';
   try {
@@ -124,5 +94,35 @@ test('to a file on a disk with room for a part of it', async () => {
   expect(whole.stdout.length).toBeGreaterThan(4096);
   expect(ended.code, ended.stderr).toBe(1);
   expect(ended.stderr).toMatch(/^profiles: stdout cannot be written: .* \((ENOSPC|EFBIG)\)$/m);
-  expect(whole.stdout.startsWith(readFileSync(join(folder, 'help'), 'utf8'))).toBe(true);
+  expect(whole.stdout.startsWith(machine.read('disk/help'))).toBe(true);
+});
+
+describe('the file of outcomes', () => {
+  test('in a folder that is gone at the end is an error of the file, with all that was sent', async () => {
+    const folder = machine.path('out');
+    mkdirSync(folder);
+    service.during(1, () => {
+      rmSync(folder, { recursive: true });
+      symlinkSync('out', folder); // a loop: stat fails, too
+    });
+    const { code, summary, stderr } = await run(`import ${file.path} --outcomes out/o.ndjson`);
+    expect([code, summary?.rows.submitted], stderr).toEqual([1, 11]);
+    expect(stderr).not.toContain('bug');
+  });
+
+  test.skipIf(!existsSync('/proc/self/fd'))('on a full disk: no input stays open', async () => {
+    // More than is read at once, and outcomes enough to be written before the end of the input.
+    const note = 'x'.repeat(90);
+    const rows = Array.from({ length: 60_000 }, (_, i) => `${i || ''},${i % 2 ? 'DE' : 'FR'},${note}\n`);
+    machine.write('a.csv', `company_id,country,note\n${rows.join('')}`);
+    const full = await run('import a.csv --where country=FR --outcomes /dev/full');
+    expect([full.code, full.error!.message]).toEqual([1, expect.stringContaining('/dev/full cannot be')]);
+    const isOpen = (): boolean =>
+      readdirSync('/proc/self/fd').some((fd) => {
+        const link = `/proc/self/fd/${fd}`;
+        const isThere = lstatSync(link, { throwIfNoEntry: false }) !== undefined;
+        return isThere && readlinkSync(link) === machine.path('a.csv');
+      });
+    await expect.poll(isOpen).toBe(false);
+  });
 });

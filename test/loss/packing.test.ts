@@ -1,37 +1,27 @@
-/** Many small files in few requests (contract §3 "Result", `ranges`): places, refusals, lost replies, resumes, through the command. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { afterEach, beforeEach, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type FileRange, rangesIn } from '../../src/engine/model.js';
-import { FaultServer, type Strike } from '../support/fault-server.js';
-import { status } from './faults.js';
-import { Machine, type Outcome } from './support.js';
+import { workspace } from '../support/workspace.js';
+import { FAULTS, status } from './faults.js';
 
-let service: FaultServer;
-let machine: Machine;
-beforeEach(async () => {
-  service = await new FaultServer().start();
-  machine = new Machine(service.url);
-});
-afterEach(() => service.stop());
+const { service, machine, run } = workspace();
 
 /** Files of `rows` companies each: `f0.csv` has `c-0` to `c-<rows-1>`, and so on. */
-function files(count: number, rows: number): string[] {
-  return Array.from({ length: count }, (_, file) => {
+function files(count: number, rows: number): string {
+  const names = Array.from({ length: count }, (_, file) => {
     const lines = Array.from({ length: rows }, (_, row) => `c-${file * rows + row},Company\n`);
     machine.write(`f${file}.csv`, `company_id,name\n${lines.join('')}`);
     return `f${file}.csv`;
   });
+  return names.join(' ');
 }
 
 const sent = (): string[] =>
   service.ledger.arrivals.filter(({ accepted }) => accepted).flatMap(({ ids }) => ids);
 const ids = (from: number, to: number): string[] =>
   Array.from({ length: to - from }, (_, i) => `c-${from + i}`);
-const run = (argv: string[]): Promise<Outcome> => machine.run(argv, { clock: machine.clock });
 
 test('100 files of 100 rows are 2 requests', async () => {
-  const { code, summary, stderr } = await run(['import', ...files(100, 100)]);
+  const { code, summary, stderr } = await run(`import ${files(100, 100)}`);
   expect(code, stderr).toBe(0);
   expect([summary!.requests, service.ledger.arrivals.length]).toEqual([2, 2]);
   expect(service.ledger.arrivals.map((arrival) => arrival.ids.length)).toEqual(Array(2).fill(5_000));
@@ -48,10 +38,9 @@ test('companies and users never share a request, and the plan counts as many as 
   machine.write('a.csv', 'company_id\nc-1\n');
   machine.write('b.csv', 'user_id\nu-1\n');
   machine.write('c.csv', 'company_id\nc-2\n');
-  const inputs = ['a.csv', 'b.csv', 'c.csv'];
-  const planned = await run(['import', ...inputs, '--dry-run']);
+  const planned = await run('import a.csv b.csv c.csv --dry-run');
   expect(planned.summary!.plan!.requests).toBe(2);
-  const { summary } = await run(['import', ...inputs]);
+  const { summary } = await run('import a.csv b.csv c.csv');
   expect(summary!.jobs[0]!.ranges).toEqual([
     { file: 'a.csv', first_line: 2, last_line: 2 },
     { file: 'c.csv', first_line: 2, last_line: 2 },
@@ -62,8 +51,7 @@ test('companies and users never share a request, and the plan counts as many as 
 test('the rows of a refused request go to the rejects file of each input', async () => {
   const inputs = files(3, 2);
   service.trouble = { submit: (nth) => (nth === 1 ? status(422) : undefined) };
-  const flags = ['--chunk-size', '4', '--on-failure', 'continue'];
-  const { code, summary, stderr } = await run(['import', ...inputs, ...flags]);
+  const { code, summary, stderr } = await run(`import ${inputs} --chunk-size 4 --on-failure continue`);
   expect(code, stderr).toBe(5);
   expect(sent()).toEqual(['c-4', 'c-5']);
   expect(summary!.rows).toMatchObject({ read: 6, rejected: 4, submitted: 2 });
@@ -76,22 +64,17 @@ test('the rows of a refused request go to the rejects file of each input', async
   ]);
   const rejects = summary!.files.map(({ rejects_file }) => rejects_file);
   expect(rejects).toEqual(['f0.rejects.csv', 'f1.rejects.csv', null]);
-  expect(readFileSync(join(machine.folder, 'f1.rejects.csv'), 'utf8')).toMatch(/^c-2,.*\r\nc-3,/m);
+  expect(machine.read('f1.rejects.csv')).toMatch(/^c-2,.*\r\nc-3,/m);
 });
 
 test('a request that may have arrived is repeated as it was, and named by its ranges', async () => {
   const inputs = files(4, 3);
-  const losesReply: Strike = async (exchange) => {
-    await exchange.accept();
-    exchange.socket.destroy();
-  };
-  service.trouble = {
-    submit: (nth) => [undefined, losesReply][nth - 1] ?? (nth > 2 ? status(503) : undefined),
-  };
-  const first = await run(['import', ...inputs, '--chunk-size', '5', '-o', 'retries=0']);
+  const lose = FAULTS['reset after acceptance'];
+  service.trouble = { submit: (nth) => (nth === 2 ? lose : nth > 2 ? status(503) : undefined) };
+  const first = await run(`import ${inputs} --chunk-size 5 -o retries=0`);
   expect(first.code, first.stderr).toBe(6);
   service.trouble = {};
-  const last = await run(['resume']);
+  const last = await run('resume');
   expect(last.code, last.stderr).toBe(0);
   expect(last.summary!.rows).toMatchObject({ read: 12, submitted: 12, completed: 12 });
   const [, lost, again] = service.ledger.arrivals;
@@ -118,10 +101,10 @@ test('halves after a 413 keep the places of their rows, also for a resume', asyn
       return gone ? status(503)(exchange) : exchange.acknowledge();
     },
   };
-  const first = await run(['import', ...inputs, '-o', 'retries=0']);
+  const first = await run(`import ${inputs} -o retries=0`);
   expect(first.code, first.stderr).toBe(6);
   service.trouble = {};
-  const last = await run(['resume']);
+  const last = await run('resume');
   expect(last.code, last.stderr).toBe(0);
   expect(sent()).toEqual(ids(0, 12));
   const places = last.summary!.jobs.flatMap(rangesIn);

@@ -1,26 +1,18 @@
 /** A run that goes on on another machine: nothing of the first one is there but its state (contract §10 "Relay"). */
-import { mkdirSync, readdirSync, renameSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readdirSync, renameSync, rmSync, utimesSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { FaultServer } from '../support/fault-server.js';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { onPostgres, stateUrl } from '../support/state.js';
+import { Machine, type Outcome, workspace } from '../support/workspace.js';
 import { zip } from '../support/zip.js';
 import { fates, status } from './faults.js';
-import { balance, elevenCompanies, Machine, type Outcome } from './support.js';
+import { balance, elevenCompanies } from './support.js';
 
 const file = elevenCompanies();
-const SEND = ['import', file.path, '--chunk-size', '4', '-o', 'retries=0'];
-
-let service: FaultServer;
-let first: Machine;
-beforeEach(async () => {
-  service = await new FaultServer().start();
-  first = new Machine(service.url);
-  first.write(file.path, file.text);
-});
-afterEach(() => service.stop());
+const FLAGS = '--chunk-size 4 -o retries=0';
+const { service, machine: first, run } = workspace({ [file.path]: file.text });
 
 /** Another machine, to which nothing but the database comes. */
 function nextAfter(machine: Machine): Machine {
@@ -38,15 +30,11 @@ function nextAfter(machine: Machine): Machine {
 }
 
 /** An import of which the first request was acknowledged, and no other. */
-async function begun(
-  argv: readonly string[] = SEND,
-  options: Parameters<Machine['run']>[1] = {},
-): Promise<Outcome> {
+async function begun(path: string): Promise<void> {
   service.trouble = { submit: (nth) => (nth > 1 ? status(503) : undefined) };
-  const outcome = await first.run([...argv], options);
+  const outcome = await run(`import ${path} ${FLAGS}`);
   expect([outcome.code, outcome.summary?.rows.submitted], outcome.stderr).toEqual([6, 3]);
   service.trouble = {};
-  return outcome;
 }
 
 async function isWhole(outcome: Outcome, machine: Machine): Promise<void> {
@@ -61,13 +49,13 @@ describe('an input', () => {
       { name: 'a.csv', content: file.text },
       { name: 'b.txt', content: 'x' },
     ]);
-    writeFileSync(join(first.folder, 'exports.zip'), archive);
-    await begun(['import', 'exports.zip:a.csv', ...SEND.slice(2)]);
+    first.write('exports.zip', archive);
+    await begun('exports.zip:a.csv');
     const second = nextAfter(first);
-    const lost = await second.run(['resume']);
+    const lost = await second.run('resume');
     expect([lost.code, lost.error?.message]).toEqual([2, 'exports.zip:a.csv: not found here']);
-    writeFileSync(join(second.folder, 'exports.zip'), archive);
-    await isWhole(await second.run(['resume']), second);
+    second.write('exports.zip', archive);
+    await isWhole(await second.run('resume'), second);
   });
 
   test('of an address is fetched again', async () => {
@@ -82,29 +70,28 @@ describe('an input', () => {
       web.close();
     });
     const address = `http://127.0.0.1:${(web.address() as AddressInfo).port}/companies.csv`;
-    await begun(['import', `${address}?key=1`, ...SEND.slice(2)]);
+    await begun(`${address}?key=1`);
     const second = nextAfter(first);
     // What it was signed with is nowhere.
-    const lost = await second.run(['resume']);
+    const lost = await second.run('resume');
     expect([lost.code, lost.error?.message]).toEqual([2, expect.stringContaining(`${address}: `)]);
     expect(lost.error?.hint).toContain('--input');
     const stop = service.seen.submit + 2;
     service.trouble = { submit: (nth) => (nth === stop ? status(503) : undefined) };
-    const half = await second.run(['resume', '--input', `${address}?key=1`]);
+    const half = await second.run(`resume --input ${address}?key=1`);
     expect([half.code, half.summary!.rows.submitted], half.stderr).toEqual([6, 7]);
     const third = nextAfter(second);
-    await isWhole(await third.run(['resume']), third);
+    await isWhole(await third.run('resume'), third);
     expect(asked).toBe(4);
   });
 });
 
 test('three shifts, each ended by its time, deliver one file', async () => {
-  const send = [...SEND, '--wait', '5h30m'];
   // The last job of each shift takes longer than it.
   let stuck = 1;
   service.trouble = { fate: (nth) => (nth === stuck ? fates.stuck : undefined) };
-  let machine = first;
-  let outcome = await machine.run(send);
+  let machine: Machine = first;
+  let outcome = await run(`import ${file.path} ${FLAGS} --wait 5h30m`);
   for (const submitted of [3, 7]) {
     expect([outcome.code, outcome.summary!.status, outcome.summary!.rows.submitted]).toEqual([
       3,
@@ -115,21 +102,21 @@ test('three shifts, each ended by its time, deliver one file', async () => {
     machine = nextAfter(machine);
     machine.write('again.csv', file.text);
     stuck++;
-    outcome = await machine.run(['resume', '--input', 'again.csv', '--wait', '5h30m']);
+    outcome = await machine.run('resume --input again.csv --wait 5h30m');
   }
   expect([outcome.code, outcome.summary!.rows.submitted]).toEqual([3, 11]);
   stuck = 0;
   machine = nextAfter(machine);
   machine.write(file.path, file.text);
-  await isWhole(await machine.run(['resume']), machine);
+  await isWhole(await machine.run('resume'), machine);
 });
 
 test('what a machine keeps of a run that another one has finished or forgotten goes with its next import', async () => {
-  const finished = await first.run([...SEND, '--chunk-size', '20']);
+  const finished = await run(`import ${file.path} ${FLAGS} --chunk-size 20`);
   service.trouble = { submit: (nth) => (nth > 1 ? status(422) : undefined) };
-  const refused = await first.run([...SEND, '--on-failure', 'continue']);
+  const refused = await run(`import ${file.path} ${FLAGS} --on-failure continue`);
   service.trouble = {};
-  const spool = join(first.folder, '.state', 'spool');
+  const spool = first.path('.state/spool');
   const [done, failed] = [finished.summary!.run!, refused.summary!.run!];
   for (const name of [done, failed, 'of-another-state', 'forgotten-long-ago']) {
     mkdirSync(join(spool, name), { recursive: true });
@@ -137,7 +124,7 @@ test('what a machine keeps of a run that another one has finished or forgotten g
   const longAgo = new Date(Date.now() - 31 * 24 * 3_600_000);
   utimesSync(join(spool, 'forgotten-long-ago'), longAgo, longAgo);
   first.write('more.csv', 'company_id\nmore\n');
-  expect((await first.run(['import', 'more.csv'])).code).toBe(0);
+  expect((await run('import more.csv')).code).toBe(0);
   // `resume --failed` may want the rows of what was refused.
   expect(readdirSync(spool).sort()).toEqual([failed, 'of-another-state'].sort());
 });

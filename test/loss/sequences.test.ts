@@ -2,20 +2,11 @@
  * Faults upon faults: seeded random sequences over several requests, several sessions and all settings that
  * bear on order. `LOSS_SEED=17` runs one of them.
  */
-import { expect, onTestFinished, test } from 'vitest';
-import { fastClock } from '../support/clock.js';
-import { FaultServer, type Strike } from '../support/fault-server.js';
+import { expect, test } from 'vitest';
+import type { Strike } from '../support/fault-server.js';
+import { type Outcome, workspace } from '../support/workspace.js';
 import { FAULTS, fates, status } from './faults.js';
-import {
-  balance,
-  type Companies,
-  exitOf,
-  Machine,
-  type Outcome,
-  resumeToTheEnd,
-  seeded,
-  seeds,
-} from './support.js';
+import { balance, type Companies, exitOf, resumeToTheEnd, seeded, seeds } from './support.js';
 
 const STATUSES = [301, 400, 401, 404, 408, 409, 413, 422, 429, 500, 503, 505];
 const SUBMISSIONS: Strike[] = [...Object.values(FAULTS), ...STATUSES.map((code) => status(code))];
@@ -34,21 +25,18 @@ const FILES: Companies[] = [
   { path: 'a.json', ids: starting(1), text: `[${json.join(',')}]` },
 ];
 
+const { service, machine, run } = workspace();
+
 test.each(seeds(15))('seed %i', async (seed) => {
   const random = seeded(seed);
   const one = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)]!;
-  const service = await new FaultServer().start();
-  onTestFinished(() => service.stop());
-  const machine = new Machine(service.url);
   const file = one(FILES);
   machine.write(file.path, file.text);
-  const clock = fastClock();
 
-  const flags = ['--chunk-size', one(['3', '5', '24']), '--concurrency', one(['1', '2', '8'])];
   // The deadline passes in real time: it is the network's.
-  flags.push('-o', `retries=${one(['0', '1', '4'])}`, '-o', 'request_timeout=150ms');
-  if (random() < 0.3) flags.push('--on-failure', 'continue');
-  if (random() < 0.2) flags.push('--no-wait');
+  let flags = `--chunk-size ${one([3, 5, 24])} --concurrency ${one([1, 2, 8])} -o retries=${one([0, 1, 4])}`;
+  if (random() < 0.3) flags += ' --on-failure continue';
+  if (random() < 0.2) flags += ' --no-wait';
   const rate = one([0.2, 0.4, 0.7]);
   service.trouble = {
     submit: () => (random() < rate ? one(SUBMISSIONS) : undefined),
@@ -61,14 +49,14 @@ test.each(seeds(15))('seed %i', async (seed) => {
     expect(outcome.code, outcome.stderr).toBe(exitOf(outcome));
     await balance(outcome.summary!, machine, service, file);
   };
-  let outcome = await machine.run(['import', file.path, ...flags], { clock });
+  let outcome = await run(`import ${file.path} ${flags} -o request_timeout=150ms`);
   await holds(outcome);
   for (let session = 0; session < 3 && outcome.summary!.resume; session++) {
-    outcome = await machine.run(['resume', '-o', 'request_timeout=150ms'], { clock });
+    outcome = await run('resume -o request_timeout=150ms');
     await holds(outcome);
   }
   service.trouble = {};
-  outcome = await resumeToTheEnd(machine, outcome, { clock });
+  outcome = await resumeToTheEnd(machine, outcome);
   await holds(outcome);
   const { rejected, submitted, unknown, unsent } = outcome.summary!.rows;
   expect([submitted + rejected, unknown, unsent]).toEqual([rows.length, undefined, undefined]);

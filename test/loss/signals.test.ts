@@ -1,33 +1,24 @@
 /** Signals, pipes and terminals that go away, in real processes (contract §4 "Ctrl-C"). */
-import { execFile, execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
-import { afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { BIN, built, type Child, profiles } from '../support/child.js';
-import { FaultServer, type Strike } from '../support/fault-server.js';
-import { stateEnv } from '../support/state.js';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { Summary } from '../../src/engine/model.js';
+import { BIN, built, program } from '../support/child.js';
+import type { Strike } from '../support/fault-server.js';
+import { workspace } from '../support/workspace.js';
 import { fates, status } from './faults.js';
-import { balance, elevenCompanies, Machine, type Outcome } from './support.js';
+import { balance, elevenCompanies } from './support.js';
 
 const file = elevenCompanies();
-const SEND = ['import', file.path, '--chunk-size', '4', '-o', 'interval=5ms'];
+const SEND = `import ${file.path} --chunk-size 4 -o interval=5ms`;
 
-let service: FaultServer;
-let machine: Machine;
+const { service, machine, run } = workspace({ [file.path]: file.text });
+const start = machine.start.bind(machine);
 beforeAll(built);
-beforeEach(async () => {
-  service = await new FaultServer().start();
-  machine = new Machine(service.url);
-  machine.write(file.path, file.text);
-});
-afterEach(() => service.stop());
-
-const start = (argv: string[], stdin?: 'open'): Child =>
-  profiles(argv, { cwd: machine.folder, env: machine.env, ...(stdin === 'open' ? { stdin: null } : {}) });
 
 /** Holds the answers to submissions from the nth on; `arrival` resolves when one is held. */
 function holdFrom(nth: number): { arrival: Promise<void>; release(): void } {
@@ -49,15 +40,15 @@ function holdFrom(nth: number): { arrival: Promise<void>; release(): void } {
 }
 
 /** The report of the newest run, as it is kept. */
-async function report(): Promise<Outcome> {
-  const [run] = await machine.runs();
-  await balance(run!.summary, machine, service, file);
-  return { code: 0, summary: run!.summary, error: null, stderr: '' };
+async function report(): Promise<Summary> {
+  const [newest] = await machine.runs();
+  await balance(newest!.summary, machine, service, file);
+  return newest!.summary;
 }
 
 async function resumes(twice: object[]): Promise<void> {
   service.trouble = {};
-  const last = await machine.run(['resume'], { clock: machine.clock });
+  const last = await run('resume');
   expect(last.code, last.stderr).toBe(0);
   expect(last.summary!.maybe_sent_twice).toMatchObject(twice);
   await balance(last.summary!, machine, service, file);
@@ -78,8 +69,8 @@ describe.each([
     release();
     const ended = await child.ended;
     expect(ended.code, ended.stderr).toBe(code);
-    const { summary } = await report();
-    expect(ended.stderr).toContain(`profiles resume ${summary!.run}`);
+    const summary = await report();
+    expect(ended.stderr).toContain(`profiles resume ${summary.run}`);
     for (const id of ['job-1', 'job-2']) expect(ended.stderr).toContain(id);
     expect(summary).toMatchObject({
       status: 'interrupted',
@@ -100,9 +91,9 @@ describe.each([
     child.kill(signal);
     const ended = await child.ended;
     expect(ended.code, ended.stderr).toBe(code);
-    const { summary } = await report();
-    expect(ended.stderr).toContain(`profiles resume ${summary!.run}`);
-    expect(summary!.rows).toMatchObject({ submitted: 3, unknown: 4, unsent: 4 });
+    const summary = await report();
+    expect(ended.stderr).toContain(`profiles resume ${summary.run}`);
+    expect(summary.rows).toMatchObject({ submitted: 3, unknown: 4, unsent: 4 });
     await resumes([{ first_line: 6, last_line: 9, reason: 'interrupted while it was sent' }]);
   });
 });
@@ -113,7 +104,7 @@ describe('Ctrl-C at once ends', () => {
     ['the last job', '12', 11],
   ])('the wait for %s', async (_, chunkSize, submitted) => {
     service.trouble = { fate: () => fates.stuck };
-    const child = start([...SEND, '--chunk-size', chunkSize, '--json']);
+    const child = start(`${SEND} --chunk-size ${chunkSize} --json`);
     await once(service.events, 'poll');
     child.kill('SIGINT');
     const ended = await child.ended;
@@ -129,12 +120,12 @@ describe('Ctrl-C at once ends', () => {
 
   test('a backoff of an hour', async () => {
     service.trouble = { submit: (nth) => (nth >= 2 ? status(503, { 'retry-after': '3600' }) : undefined) };
-    const child = start([...SEND, '-o', 'max_retry_after=2h']);
+    const child = start(`${SEND} -o max_retry_after=2h`);
     await child.says('retry: request 2 in');
     child.kill('SIGINT');
     const ended = await child.ended;
     expect(ended.code, ended.stderr).toBe(130);
-    expect((await report()).summary!.rows).toMatchObject({ submitted: 3, unsent: 8 });
+    expect((await report()).rows).toMatchObject({ submitted: 3, unsent: 8 });
     await resumes([]);
   });
 
@@ -149,7 +140,7 @@ describe('Ctrl-C at once ends', () => {
 
   test('a check of doctor that is not answered', async () => {
     service.trouble = { poll: () => () => {} };
-    const child = start(['doctor']);
+    const child = start('doctor');
     await once(service.events, 'poll');
     child.kill('SIGINT');
     const { code, stderr } = await child.ended;
@@ -157,7 +148,7 @@ describe('Ctrl-C at once ends', () => {
   });
 
   test('reading from a pipe that stays open', async () => {
-    const child = start(['import', '-', '--id', 'company_id'], 'open');
+    const child = start('import - --id company_id', { stdin: null });
     child.process.stdin!.write(file.text);
     // Nothing tells that it has begun to read but that it has started: its state is there.
     await child.has('.state/spool');
@@ -177,8 +168,8 @@ describe('while the input is read', () => {
     ['by workers', 80],
   ])('a file that unpacks to a thousand times its size, %s', async (_, members) => {
     const packed = [gzipSync('company_id\n'), ...Array.from({ length: members }, () => rows)];
-    writeFileSync(join(machine.folder, 'large.csv.gz'), Buffer.concat(packed));
-    const child = start(['import', 'large.csv.gz']);
+    machine.write('large.csv.gz', Buffer.concat(packed));
+    const child = start('import large.csv.gz');
     await child.says('planning');
     child.kill('SIGTERM');
     // Reading all of it takes a minute and more.
@@ -188,36 +179,32 @@ describe('while the input is read', () => {
   });
 
   describe.skipIf(process.platform === 'win32')('a FIFO that nobody writes to', () => {
-    beforeEach(() => void execFileSync('mkfifo', [join(machine.folder, 'fifo')]));
+    beforeEach(() => void execFileSync('mkfifo', [machine.path('fifo')]));
 
     test.each(['import', 'inspect'])('as the file of %s is refused at once', async (command) => {
-      const child = start([command, 'fifo']);
+      const child = start(`${command} fifo`);
       await expect.poll(() => child.process.exitCode).toBe(2);
       expect((await child.ended).stderr).toContain('fifo: is not a regular file');
     });
 
     test('as stdin ends with the signal', async () => {
-      const line = 'exec "$NODE" "$BIN" import - --id company_id <> fifo';
-      const child = spawn('bash', ['-c', line], {
-        cwd: machine.folder,
-        env: { ...environment(), NODE: process.execPath, BIN },
-        stdio: 'ignore',
-      });
-      await expect.poll(() => existsSync(join(machine.folder, '.state/spool'))).toBe(true);
+      const line = `exec "${process.execPath}" "${BIN}" import - --id company_id <> fifo`;
+      const child = program(['bash', '-c', line], { cwd: machine.folder, env: machine.env });
+      await expect.poll(() => existsSync(machine.path('.state/spool'))).toBe(true);
       child.kill('SIGINT');
-      await expect.poll(() => child.exitCode).toBe(130);
+      expect((await child.ended).code).toBe(130);
     });
   });
 
   test.skipIf(process.platform === 'win32').each([
-    { argv: ['apply', 'fifo'], signal: 'SIGINT', exit: 130 },
-    { argv: [...SEND, '--mapping', 'fifo'], signal: 'SIGTERM', exit: 143 },
-    { argv: ['runs', '--config', 'fifo'], signal: 'SIGTERM', exit: 143 },
-    { argv: ['doctor', '--config', 'fifo'], signal: 'SIGINT', exit: 130 },
-  ] as const)('$argv, which brings nothing, ends with $signal', async ({ argv, signal, exit }) => {
-    const fifo = join(machine.folder, 'fifo');
+    { line: 'apply fifo', signal: 'SIGINT', exit: 130 },
+    { line: `${SEND} --mapping fifo`, signal: 'SIGTERM', exit: 143 },
+    { line: 'runs --config fifo', signal: 'SIGTERM', exit: 143 },
+    { line: 'doctor --config fifo', signal: 'SIGINT', exit: 130 },
+  ] as const)('$line, which brings nothing, ends with $signal', async ({ line, signal, exit }) => {
+    const fifo = machine.path('fifo');
     execFileSync('mkfifo', [fifo]);
-    const child = start([...argv]);
+    const child = start(line);
     const writer = await open(fifo, 'w'); // waits until the command has opened it
     child.kill(signal);
     await expect.poll(() => child.process.exitCode).toBe(exit);
@@ -226,14 +213,14 @@ describe('while the input is read', () => {
   });
 
   describe.skipIf(process.platform === 'win32')('a FIFO for the outcomes', () => {
-    const make = () => execFileSync('mkfifo', [join(machine.folder, 'fifo.csv')]);
+    const make = () => execFileSync('mkfifo', [machine.path('fifo.csv')]);
 
     test('that nobody reads ends with the signal, and a resume writes them', async () => {
       make();
-      const child = start([...SEND, '--outcomes', 'fifo.csv']);
+      const child = start(`${SEND} --outcomes fifo.csv`);
       const states = async () => {
-        const [run] = await machine.runs();
-        return run && (await machine.requests(run.run)).map(({ state }) => state);
+        const [newest] = await machine.runs();
+        return newest?.requests.map(({ state }) => state);
       };
       await expect.poll(states).toEqual(['settled', 'settled', 'settled']);
       child.kill('SIGTERM');
@@ -243,16 +230,15 @@ describe('while the input is read', () => {
       expect(stderr).toContain('the outcomes of rows are not written');
       expect(stderr).toMatch(/continue with:\n {4}(?:PROFILES_STATE_DIR=\S+ )?profiles resume /);
       expect(service.ledger.arrivals).toHaveLength(3);
-      const reader = promisify(execFile)('cat', [join(machine.folder, 'fifo.csv')]);
-      expect((await machine.run(['resume'])).code).toBe(0);
+      const reader = promisify(execFile)('cat', [machine.path('fifo.csv')]);
+      expect((await run('resume')).code).toBe(0);
       expect((await reader).stdout.trimEnd().split('\n')).toHaveLength(1 + file.ids.size);
       expect(service.ledger.arrivals).toHaveLength(3);
     });
 
     test('that nobody reads is waited for until --wait', async () => {
       make();
-      const flags = ['--outcomes', 'fifo.csv', '--wait', '4s'];
-      const { code, stderr } = await start([...SEND, ...flags]).ended;
+      const { code, stderr } = await start(`${SEND} --outcomes fifo.csv --wait 4s`).ended;
       expect(code).toBe(3);
       expect(stderr).toContain('nothing reads this pipe');
     });
@@ -261,7 +247,7 @@ describe('while the input is read', () => {
       make();
       const rows = Array.from({ length: 20_000 }, (_, n) => `c-${n},Company ${n}\n`).join('');
       machine.write('many.csv', `company_id,name\n${rows}`);
-      const child = start(['import', 'many.csv', '--no-wait', '--outcomes', 'fifo.csv']);
+      const child = start('import many.csv --no-wait --outcomes fifo.csv');
       await expect.poll(() => service.ledger.arrivals.length).toBe(4);
       const { stdout } = await promisify(execFile)('sh', ['-c', 'sleep 0.3; exec cat fifo.csv'], {
         cwd: machine.folder,
@@ -273,31 +259,12 @@ describe('while the input is read', () => {
   });
 });
 
-describe('a reader that leaves does not stop an import', () => {
-  test.each(['--ndjson', '--json', ''])('%s | head -1', async (form) => {
-    const command = `"$NODE" "$BIN" ${SEND.join(' ')} ${form} | head -n 1; exit \${PIPESTATUS[0]}`;
-    const { stdout } = await promisify(execFile)('bash', ['-c', command], {
-      cwd: machine.folder,
-      env: { ...environment(), NODE: process.execPath, BIN },
-    });
-    if (form === '--ndjson') expect(JSON.parse(stdout)).toMatchObject({ type: 'warning' });
-    expect((await report()).summary).toMatchObject({ status: 'completed', rows: { submitted: 11 } });
-  });
-
-  test('2>&1 | head -1', async () => {
-    const command = `"$NODE" "$BIN" ${SEND.join(' ')} 2>&1 | head -n 1; exit \${PIPESTATUS[0]}`;
-    await promisify(execFile)('bash', ['-c', command], {
-      cwd: machine.folder,
-      env: { ...environment(), NODE: process.execPath, BIN },
-    });
-    expect((await report()).summary).toMatchObject({ status: 'completed', rows: { submitted: 11 } });
-  });
-});
-
-const environment = (): Record<string, string> => ({
-  PATH: process.env.PATH ?? '',
-  HOME: machine.folder,
-  PROFILES_STATE_DIR: `${machine.folder}/.state`,
-  ...stateEnv(`${machine.folder}/.state`),
-  ...machine.env,
-});
+test.each(['--ndjson |', '--json |', '|', '2>&1 |'])(
+  'a reader that leaves does not stop an import: %s',
+  async (to) => {
+    const { code, stdout } = await machine.bash(`profiles ${SEND} ${to} head -n 1; exit \${PIPESTATUS[0]}`);
+    expect(code).toBe(0);
+    if (to === '--ndjson |') expect(JSON.parse(stdout)).toMatchObject({ type: 'warning' });
+    expect(await report()).toMatchObject({ status: 'completed', rows: { submitted: 11 } });
+  },
+);

@@ -1,99 +1,88 @@
 /** The state directory, or its locks, removed under a running import: it notices before its next request (contract §4). */
-import { readdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
-import { built, type Ended, profiles } from '../support/child.js';
-import { FaultServer } from '../support/fault-server.js';
+import { beforeAll, expect, test } from 'vitest';
+import { built } from '../support/child.js';
 import { canStandStill, pointsOf, standingStill } from '../support/stand-still.js';
-import { balance, elevenCompanies, Machine } from './support.js';
+import { type Outcome, outcomeOf, workspace } from '../support/workspace.js';
+import { balance, elevenCompanies } from './support.js';
 
 const file = elevenCompanies();
-const SEND = ['import', file.path, '--chunk-size', '4', '-o', 'interval=1ms', '--json'];
+const many = Array.from({ length: 120 }, (_, i) => `c-${i},Company\n`).join('');
+const SEND = `import ${file.path} --chunk-size 4 -o interval=1ms --json`;
 
-let service: FaultServer;
-let machine: Machine;
-let state: string;
-beforeAll(built);
-beforeEach(async () => {
-  service = await new FaultServer().start();
-  machine = new Machine(service.url);
-  machine.write(file.path, file.text);
-  state = join(machine.folder, '.state');
+const { service, machine, run } = workspace({
+  [file.path]: file.text,
+  'many.csv': `company_id,name\n${many}`,
 });
-afterEach(() => service.stop());
+beforeAll(built);
 
-const start = (argv: readonly string[]): Promise<Ended> =>
-  profiles(argv, { cwd: machine.folder, env: machine.env }).ended;
+const started = async (line: string): Promise<Outcome> => outcomeOf(await machine.start(line).ended);
 
-/** Runs an import that has this done to its state while its first request is under way. */
-async function importWhile(happens: () => void | Promise<void>) {
-  service.during(1, happens);
-  const { code, stdout, stderr } = await start(SEND);
-  service.trouble = {};
-  const { error } = JSON.parse(stderr.trimEnd().split('\n').at(-1)!) as {
-    error: { code: string; message: string; hint: string };
-  };
-  return { code, error, stderr, summary: JSON.parse(stdout) };
-}
-
+const removeState = (): void => rmSync(machine.path('.state'), { recursive: true });
 const removeLocks = (): void => {
-  for (const name of readdirSync(join(state, 'locks'))) rmSync(join(state, 'locks', name));
+  const locks = machine.path('.state/locks');
+  for (const name of readdirSync(locks)) rmSync(join(locks, name));
+};
+const replaceState = (): void => {
+  renameSync(machine.path('.state/state.db'), machine.path('.state/old.db'));
+  machine.write('.state/state.db', '');
 };
 
-test('rm -rf of the state directory ends the import: exit 1, one sentence, nothing further sent', async () => {
-  const { code, error, stderr, summary } = await importWhile(() => rmSync(state, { recursive: true }));
-  expect([code, error.code], stderr).toEqual([1, 'state']);
-  expect(error.message).toBe(
-    `${join(state, 'state.db')} was removed while it was in use; nothing more is sent`,
-  );
-  expect(error.hint).toContain('then import the files again');
+test.each([
+  // Its record is gone: there is nothing to resume.
+  [
+    'the directory',
+    SEND,
+    removeState,
+    /^\/.*state\.db was removed while it was in use; nothing more is sent$/,
+  ],
+  ['the database', SEND, replaceState, /state\.db was replaced while it was in use/],
+  [
+    'the locks',
+    SEND,
+    removeLocks,
+    /^the lock .*\.lock was removed while it was in use; nothing more is sent$/,
+  ],
+  [
+    'the directory, with a thread of its own for records',
+    'import many.csv --chunk-size 1 --concurrency 1 -o interval=1ms --json',
+    removeState,
+    /was removed while it was in use; nothing more is sent$/,
+  ],
+])('%s: exit 1, one sentence, nothing further sent', async (what, line, remove, message) => {
+  service.during(1, remove);
+  const { code, error, stderr, summary } = await started(line);
+  expect([code, error?.code], stderr).toEqual([1, 'state']);
+  expect(error!.message).toMatch(message);
   expect(stderr).not.toMatch(/\n\s+at /);
   expect(service.seen.submit).toBe(1);
-  // Its record is gone: there is nothing to resume.
-  expect(summary).toMatchObject({
-    status: 'stopped',
-    rows: { submitted: 3, unknown: 4, unsent: 4 },
-    resume: null,
-  });
-});
-
-test('so does another database put in its place', async () => {
-  const { code, error, stderr } = await importWhile(() => {
-    renameSync(join(state, 'state.db'), join(state, 'old.db'));
-    writeFileSync(join(state, 'state.db'), '');
-  });
-  expect([code, error.code], stderr).toEqual([1, 'state']);
-  expect(error.message).toContain('state.db was replaced while it was in use');
-  expect(service.seen.submit).toBe(1);
-});
-
-test('the lock files alone: the same, and a resume completes it with nothing sent twice', async () => {
-  const { code, error, stderr, summary } = await importWhile(removeLocks);
-  expect([code, error.code], stderr).toEqual([1, 'state']);
-  expect(error.message).toMatch(/^the lock .*\.lock was removed while it was in use; nothing more is sent$/);
-  expect(service.seen.submit).toBe(1);
-  expect(summary).toMatchObject({
-    status: 'stopped',
-    resume: expect.stringContaining(`profiles resume ${summary.run} `),
-  });
-  const last = await machine.run(['resume', summary.run]);
-  expect(last.code, last.stderr).toBe(0);
-  expect(last.summary!.maybe_sent_twice).toEqual([]);
-  await balance(last.summary!, machine, service, file);
-  expect(service.seen.submit).toBe(3);
+  service.trouble = {};
+  if (what === 'the directory') {
+    expect(error!.hint).toContain('then import the files again');
+    const rows = { submitted: 3, unknown: 4, unsent: 4 };
+    expect(summary).toMatchObject({ status: 'stopped', rows, resume: null });
+  }
+  if (what === 'the locks') {
+    const last = await run(['resume', summary!.run!]);
+    expect([last.code, last.summary!.maybe_sent_twice], last.stderr).toEqual([0, []]);
+    await balance(last.summary!, machine, service, file);
+    expect(service.seen.submit).toBe(3);
+  }
 });
 
 test.each([
-  ['state directory', () => rmSync(state, { recursive: true })],
+  ['state directory', removeState],
   ['locks', removeLocks],
 ])('a second import that starts beside it once the %s is gone has the rest to itself', async (_, remove) => {
-  let second: Ended | undefined;
-  const { code, error, stderr } = await importWhile(async () => {
+  let second: Outcome | undefined;
+  service.during(1, async () => {
     remove();
-    second = await start(SEND);
+    second = await started(SEND);
   });
+  const { code, error, stderr } = await started(SEND);
   expect(second?.code, second?.stderr).toBe(0);
-  expect([code, error.code], stderr).toEqual([1, 'state']);
+  expect([code, error!.code], stderr).toEqual([1, 'state']);
   // One request of the first, three of the second.
   expect(service.seen.submit).toBe(4);
 });
@@ -103,10 +92,11 @@ test.runIf(canStandStill)(
   { timeout: 600_000 },
   async () => {
     const at = async (point: number) => {
-      machine = new Machine(service.url);
+      machine.renew(service.url);
       machine.write(file.path, file.text);
       service.seen.submit = 0;
-      const child = standingStill(SEND, { nth: 2, point }, { cwd: machine.folder, env: machine.env });
+      const { folder: cwd, env } = machine;
+      const child = standingStill(SEND.split(' '), { nth: 2, point }, { cwd, env });
       return { child, settled: await child.settled() };
     };
     const whole = await at(Number.POSITIVE_INFINITY);
@@ -122,7 +112,7 @@ test.runIf(canStandStill)(
         continue;
       }
       stood++;
-      renameSync(join(machine.folder, '.state'), join(machine.folder, 'elsewhere'));
+      renameSync(machine.path('.state'), machine.path('elsewhere'));
       child.kill('SIGCONT');
       const { code, stderr } = await child.ended;
       expect(code, stderr).toBe(1);

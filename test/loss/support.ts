@@ -1,15 +1,12 @@
 /** Imports under bad conditions, and the books that must balance after each of them. */
-import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'vitest';
-import { StateError } from '../../src/engine/errors.js';
 import { rangesIn, type Summary } from '../../src/engine/model.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
-import type { State } from '../../src/engine/state/state.js';
-import { type CliOptions, cli, scratch } from '../support/cli.js';
-import { fastClock } from '../support/clock.js';
+import type { CliOptions } from '../support/cli.js';
 import type { Ledger } from '../support/ledger.js';
+import type { Machine, Outcome } from '../support/workspace.js';
 
 /**
  * `-o request_timeout` under a fault. The deadline is the network's, so it passes in real time: a fault that hangs costs as much, and
@@ -36,60 +33,6 @@ export function elevenCompanies(filler = ''): Companies {
   return { path: 'companies.csv', ids: new Map(rows.map((row, i) => [i + 2, row[0]!])), text };
 }
 
-export interface Outcome {
-  code: number;
-  summary: Summary | null;
-  error: { code: string; message: string; hint: string | null } | null;
-  stderr: string;
-}
-
-/** One machine with one account: a working directory with its inputs, a state, and a service to send to. */
-export class Machine {
-  readonly folder = scratch();
-  readonly clock = fastClock();
-  env: Record<string, string>;
-
-  constructor(baseUrl: string, token = 'tok_0123456789') {
-    this.env = { PROFILES_BASE_URL: baseUrl, PROFILES_TOKEN: token };
-  }
-
-  write(path: string, text: string, mode = 0o644): void {
-    writeFileSync(join(this.folder, path), text, { mode });
-  }
-
-  /** A command line with `--json`. */
-  async run(argv: string[], options: CliOptions = {}): Promise<Outcome> {
-    const env = { ...this.env, ...options.env };
-    const result = await cli([...argv, '--json'], { cwd: this.folder, clock: this.clock, ...options, env });
-    const lastLine = result.stderr.trimEnd().split('\n').at(-1) ?? '';
-    return {
-      code: result.code,
-      summary: result.stdout === '' ? null : (JSON.parse(result.stdout) as Summary),
-      error: lastLine.startsWith('{"error"')
-        ? (JSON.parse(lastLine) as { error: Outcome['error'] }).error
-        : null,
-      stderr: result.stderr,
-    };
-  }
-
-  /** Imports known to the machine, newest first. */
-  async runs(): Promise<
-    { run: string; resume: string | null; next: string[]; jobs: Summary['jobs']; summary: Summary }[]
-  > {
-    const show = async (argv: string[]) =>
-      JSON.parse((await cli(argv, { cwd: this.folder, env: this.env })).stdout);
-    const list = (await show(['runs', '--json'])) as { run: string }[];
-    return Promise.all(list.map(({ run }) => show(['runs', run, '--json'])));
-  }
-
-  /** Requests of a run, as they are recorded. */
-  async requests(run: string): Promise<RequestRecord[]> {
-    const { stdout, stderr } = await cli(['runs', run, '--json'], { cwd: this.folder, env: this.env });
-    expect(stderr).toBe('');
-    return (JSON.parse(stdout) as { requests: RequestRecord[] }).requests;
-  }
-}
-
 const CRASH = pathToFileURL(join(import.meta.dirname, 'crash-at-commit.mjs')).href;
 
 /** With this in its environment the built command is killed right before or right after its nth commit. @param at such as `before:3` */
@@ -102,9 +45,6 @@ export const crashAt = (at: string): Record<string, string> => ({
 export const covers = (range: { first_line: number; last_line: number }, line: number): boolean =>
   range.first_line <= line && line <= range.last_line;
 
-/** What a service's ledger says, whoever keeps it. */
-export type Books = Pick<Ledger, 'timesAccepted' | 'resentAfterAcknowledgement'>;
-
 /**
  * Holds what an import says of itself, and what it recorded, against the service's own ledger (contract §4,
  * the promise). For inputs of one file.
@@ -112,7 +52,7 @@ export type Books = Pick<Ledger, 'timesAccepted' | 'resentAfterAcknowledgement'>
 export async function balance(
   summary: Summary,
   machine: Machine,
-  { ledger }: { ledger: Books },
+  { ledger }: { ledger: Ledger },
   file: Companies,
 ): Promise<void> {
   const { read, rejected, merged, unchanged, submitted, unknown = 0, unsent = 0 } = summary.rows;
@@ -206,39 +146,4 @@ export const times = (count: number): number => count * Number(process.env.TIMES
 export function seeds(count: number): number[] {
   const only = process.env.LOSS_SEED;
   return only === undefined ? Array.from({ length: times(count) }, (_, i) => i + 1) : [Number(only)];
-}
-
-/** A state whose disk is full from the nth commit on: what is on it is what a killed process would leave. */
-export function failing(state: State, after: number): State {
-  let commits = 0;
-  const error = new StateError('database or disk is full');
-  const writes = new Set([
-    'start',
-    'reopen',
-    'retry',
-    'end',
-    'update',
-    'setColumnTypes',
-    'setRejectsFile',
-    'record',
-    'recordAll',
-    'written',
-  ]);
-  const full = <T extends object>(store: T): T =>
-    new Proxy(store, {
-      get: (target, name) => {
-        const member = Reflect.get(target, name) as unknown;
-        if (typeof member !== 'function') return member;
-        return (...args: unknown[]) =>
-          writes.has(String(name)) && commits++ >= after ? Promise.reject(error) : member.apply(target, args);
-      },
-    });
-  return new Proxy(state, {
-    get: (target, name) => {
-      const member = Reflect.get(target, name) as unknown;
-      if (typeof member === 'function') return member.bind(target);
-      const isStore = member instanceof Object && !Buffer.isBuffer(member) && name !== 'locks';
-      return isStore ? full(member) : member;
-    },
-  });
 }

@@ -4,10 +4,11 @@
  */
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { Machine, seeded } from '../loss/support.js';
+import { seeded } from '../loss/support.js';
 import { built, type Child, type Ended, profiles } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
 import { startPooler, startPostgres, type TestPooler, type TestPostgres } from '../support/postgres.js';
+import { Machine } from '../support/workspace.js';
 import { type Cutter, cutter } from './cutter.js';
 import { checkSessions, companiesOf, idsOf, type Session } from './sessions.js';
 import { hasPostgres, newSchema } from './support.js';

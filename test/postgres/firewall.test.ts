@@ -1,10 +1,10 @@
 /** A machine whose database a firewall cuts off (contract §10 "Connection lost"): packets are dropped, and nobody is told. */
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest';
-import { Machine } from '../loss/support.js';
 import { built, type Child, profiles } from '../support/child.js';
 import { cli } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';
+import { Machine } from '../support/workspace.js';
 import { type Island, makeIsland, missingForIsland } from './island.js';
 import { checkSessions, companiesOf, idsOf, type Session } from './sessions.js';
 import { hasPostgres, newSchema, server } from './support.js';

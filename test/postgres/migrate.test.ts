@@ -6,9 +6,9 @@ import { COPIED, migrateState } from '../../src/engine/state/copy.js';
 import { openPostgres } from '../../src/engine/state/postgres/backend.js';
 import { openSqlite } from '../../src/engine/state/sqlite/backend.js';
 import { fates, status } from '../loss/faults.js';
-import { Machine } from '../loss/support.js';
 import { FaultServer } from '../support/fault-server.js';
 import { PASSWORD } from '../support/postgres.js';
+import { Machine } from '../support/workspace.js';
 import { hasPostgres, locationOf, testOn, ways } from './support.js';
 
 let service: FaultServer;

@@ -3,11 +3,11 @@
  * record of a request and its first byte at which time may pass: it sends nothing more, and says who took over.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { Machine } from '../loss/support.js';
 import { built } from '../support/child.js';
 import { cli } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';
 import { canStandStill, pointsOf, standingStill } from '../support/stand-still.js';
+import { Machine } from '../support/workspace.js';
 import { checkSessions, companiesOf, idsOf } from './sessions.js';
 import { hasPostgres, newSchema, server } from './support.js';
 

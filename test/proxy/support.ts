@@ -2,8 +2,8 @@
 import { expect, onTestFinished } from 'vitest';
 import type { Summary } from '../../src/engine/model.js';
 import { type Sandbox, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
-import { Machine } from '../loss/support.js';
 import { hurriedClock } from '../support/sandbox.js';
+import { Machine } from '../support/workspace.js';
 
 const TOKEN = 'tok_0123456789';
 

@@ -61,15 +61,22 @@ export function profiles(argv: readonly string[], options: ChildOptions): Child 
 /** Starts a script with the Node of this process. */
 export function node(
   argv: readonly string[],
-  { cwd, env, stdin, uid, fileKib, within = [] }: ChildOptions,
+  { uid, fileKib, within = [], ...options }: ChildOptions,
 ): Child {
   // It starts as root and then becomes that user, who may not be able to read the file of this Node.
   const become = `process.setgroups([]); process.setgid(${uid}); process.setuid(${uid})`;
   const first = uid === undefined ? [] : ['--import', `data:text/javascript,${become}`];
   const command = [process.execPath, ...first, ...argv];
   if (fileKib !== undefined) command.unshift('bash', '-c', `ulimit -f ${fileKib}; exec "$0" "$@"`);
-  command.unshift(...within);
-  const stateDir = resolve(cwd, stateDirOf(argv, env) ?? '.state');
+  return program([...within, ...command], options);
+}
+
+/** Starts any program, with the environment of the command. */
+export function program(
+  command: readonly string[],
+  { cwd, env, stdin }: Pick<ChildOptions, 'cwd' | 'env' | 'stdin'>,
+): Child {
+  const stateDir = resolve(cwd, stateDirOf(command, env) ?? '.state');
   const child = spawn(command[0]!, command.slice(1), {
     cwd,
     env: {

@@ -14,6 +14,7 @@ import {
 import { createServer as createTlsServer, type ServerOptions, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Kind } from '../../src/engine/model.js';
+import { type Clock, systemClock } from '../../src/engine/util/clock.js';
 import { type Arrival, Ledger } from './ledger.js';
 
 export interface JobRecord {
@@ -52,17 +53,16 @@ export class Exchange {
     return this.#arrival;
   }
 
-  /** Carries the request out, but does not answer yet. */
-  async accept(): Promise<JobRecord> {
+  /** Carries the request out, but does not answer yet. @param works whether its job takes effect */
+  async accept(works = true): Promise<JobRecord> {
     const arrival = await this.read();
-    this.#service.ledger.accept(arrival);
-    this.#job ??= this.#service.addJob(arrival.ids.length);
+    this.#job ??= this.#service.take(arrival, works);
     return this.#job;
   }
 
   /** Carries the request out, and answers as a healthy service does. */
-  async acknowledge(): Promise<void> {
-    const job = await this.accept();
+  async acknowledge(works = true): Promise<void> {
+    const job = await this.accept(works);
     this.confirm();
     this.reply(202, JSON.stringify(job));
   }
@@ -93,20 +93,33 @@ export interface Trouble {
   poll?: (nth: number) => Strike | undefined;
   /** By the number of the job. */
   fate?: (nth: number) => Fate | undefined;
+  /** By the number of the job: how long it takes. Its upserts take effect at its end. */
+  seconds?: (nth: number) => number;
 }
 
-const COMPLETED: Fate = (job) => ({ ...job, status: 'completed', completed_rows: job.total_rows });
+interface Job {
+  record: JobRecord;
+  polls: number;
+  /** What it has still to do, and when it is done. */
+  rest: Arrival | null;
+  due: number;
+}
+
+/** A job that completes. */
+export const COMPLETED: Fate = (job) => ({ ...job, status: 'completed', completed_rows: job.total_rows });
 
 export class FaultServer {
-  readonly ledger = new Ledger();
+  ledger = new Ledger();
   trouble: Trouble = {};
   /** Number of requests of each sort since the start. */
-  readonly seen = { submit: 0, poll: 0 };
+  seen = { submit: 0, poll: 0 };
   connections = 0;
+  /** By which jobs that take their time end. */
+  clock: Pick<Clock, 'monotonic'> = systemClock;
   /** Emits `submit` and `poll` when requests arrive. */
   readonly events = new EventEmitter();
   #server: Server | undefined;
-  #jobs: { record: JobRecord; polls: number }[] = [];
+  #jobs: Job[] = [];
   #port = 0;
 
   constructor(private readonly tls?: ServerOptions) {}
@@ -131,6 +144,13 @@ export class FaultServer {
     this.#server = server;
     this.#port = (server.address() as AddressInfo).port;
     return this;
+  }
+
+  /** Makes it another service, which has received nothing. */
+  async renew(): Promise<this> {
+    Object.assign(this, { ledger: new Ledger(), trouble: {}, seen: { submit: 0, poll: 0 }, connections: 0 });
+    this.#jobs = [];
+    return this.start(0);
   }
 
   /**
@@ -160,15 +180,37 @@ export class FaultServer {
     (this.#server as TlsServer).setSecureContext(certificate);
   }
 
-  addJob(rows: number): JobRecord {
-    const record = {
-      job_id: `job-${this.#jobs.length + 1}`,
-      status: 'queued',
-      total_rows: rows,
-      completed_rows: 0,
-    };
-    this.#jobs.push({ record, polls: 0 });
+  /** A profile, as the jobs that have ended left it. */
+  held(kind: Kind, id: string): object | undefined {
+    this.#work();
+    return this.ledger.profiles[kind].get(id);
+  }
+
+  /** @param rest what it has to do, and takes its time for */
+  addJob(rows: number, rest: Arrival | null = null): JobRecord {
+    const nth = this.#jobs.length + 1;
+    const record = { job_id: `job-${nth}`, status: 'queued', total_rows: rows, completed_rows: 0 };
+    const due = this.clock.monotonic() + (this.trouble.seconds?.(nth) ?? 0) * 1_000;
+    this.#jobs.push({ record, polls: 0, rest, due });
     return record;
+  }
+
+  /** Accepts what arrived. */
+  take(arrival: Arrival, works: boolean): JobRecord {
+    arrival.accepted = true;
+    const record = this.addJob(arrival.ids.length, works ? arrival : null);
+    this.#work();
+    return record;
+  }
+
+  /** Ends the jobs whose time has come, in the order in which they end. */
+  #work(): void {
+    const now = this.clock.monotonic();
+    const over = this.#jobs.filter(({ rest, due }) => rest !== null && due <= now);
+    for (const job of over.sort((a, b) => a.due - b.due)) {
+      this.ledger.apply(job.rest!);
+      job.rest = null;
+    }
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -183,7 +225,8 @@ export class FaultServer {
     const place = this.#jobs.findIndex(({ record }) => record.job_id === id);
     const job = this.#jobs[place];
     if (!job) return exchange.reply(404, '{"errors":[{"message":"no such job"}]}');
-    const fate = this.trouble.fate?.(place + 1) ?? COMPLETED;
+    this.#work();
+    const fate = this.trouble.fate?.(place + 1) ?? (job.rest ? (record: JobRecord) => record : COMPLETED);
     exchange.reply(200, JSON.stringify(fate(job.record, ++job.polls)));
   }
 }

@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { ID_FIELD, type Kind } from '../../src/engine/model.js';
 
-/** A bulk request that was read completely. */
+/** A request with items that was read completely. */
 export interface Arrival {
   /** Number in order of arrival, from 1. */
   n: number;
@@ -29,7 +29,8 @@ export class Ledger {
   readonly #bodies = new Map<Arrival, Item[]>();
 
   enter(kind: Kind, body: Buffer): Arrival {
-    const items = (JSON.parse(body.toString('utf8')) as Record<Kind, Item[]>)[kind];
+    const content = JSON.parse(body.toString('utf8')) as Record<Kind, Item[] | undefined> & Item;
+    const items = content[kind] ?? [content];
     const arrival: Arrival = {
       n: this.arrivals.length + 1,
       kind,
@@ -44,13 +45,17 @@ export class Ledger {
   }
 
   /** Applies the upserts of a request. */
-  accept(arrival: Arrival): void {
-    arrival.accepted = true;
+  apply(arrival: Arrival): void {
     const profiles = this.profiles[arrival.kind];
     for (const [index, item] of this.#bodies.get(arrival)!.entries()) {
       const id = arrival.ids[index]!;
       profiles.set(id, { ...profiles.get(id), ...item.metadata });
     }
+  }
+
+  /** The ids of each request, in order of arrival. */
+  get sent(): string[] {
+    return this.arrivals.map(({ ids }) => ids.join(' '));
   }
 
   /** How often each id was upserted. */
