@@ -152,36 +152,43 @@ test.for(CASES)('killed right before and after commits: $name', { timeout: 600_0
   }
 });
 
-test.skipIf(onPostgres)('of so many requests that a thread of its own records them: killed at commits of the thread', {
-  timeout: 600_000,
-}, async () => {
-  const file = companies(Array.from({ length: 120 }, (_, i) => `c-${i}`));
-  const given = { ...plain, name: '', file, flags: '--chunk-size 1', from: 1, step: 1 };
-  const rows = { read: 120, submitted: 120 };
-  // Its first commit has the first intents.
-  for (const at of ['before:1', 'after:1'])
-    expect(await killAt(`${at}:writer`, { ...given, rows }), at).toBe(0);
-  for (const at of ['before:5', 'after:5'])
-    expect(await killAt(`${at}:writer`, { ...given, rows }), at).toBeGreaterThan(0);
-});
+test.skipIf(onPostgres)(
+  'of so many requests that a thread of its own records them: killed at commits of the thread',
+  {
+    timeout: 600_000,
+  },
+  async () => {
+    const file = companies(Array.from({ length: 120 }, (_, i) => `c-${i}`));
+    const given = { ...plain, name: '', file, flags: '--chunk-size 1', from: 1, step: 1 };
+    const rows = { read: 120, submitted: 120 };
+    // Its first commit has the first intents.
+    for (const at of ['before:1', 'after:1'])
+      expect(await killAt(`${at}:writer`, { ...given, rows }), at).toBe(0);
+    for (const at of ['before:5', 'after:5'])
+      expect(await killAt(`${at}:writer`, { ...given, rows }), at).toBeGreaterThan(0);
+  },
+);
 
-test.skipIf(onPostgres)('a backup that is taken in the middle of an import, and restored in place of a lost state, names what was in flight', async () => {
-  const { service, machine } = await machineOf(eleven);
-  let backup: { code: number | null; stderr: string } | undefined;
-  service.during(2, async () => {
-    backup = await machine.start('state backup copy.db').ended;
-    child.kill('SIGKILL');
-  });
-  const child = machine.start('import companies.csv --chunk-size 4 -o interval=1ms');
-  expect((await child.ended).signal).toBe('SIGKILL');
-  expect(backup?.code, backup?.stderr).toBe(0);
-  service.trouble = {};
-  mkdirSync(machine.path('restored'), { mode: 0o700 });
-  copyFileSync(machine.path('copy.db'), machine.path('restored/state.db'));
-  machine.env.PROFILES_STATE_DIR = machine.path('restored');
-  const last = await machine.run('resume');
-  expect(last.code, last.stderr).toBe(0);
-  expect(last.summary!.maybe_sent_twice).toMatchObject([{ first_line: 6, last_line: 9, rows: 4 }]);
-  await balance(last.summary!, machine, service, eleven.file);
-  expect(service.seen.submit).toBe(4);
-});
+test.skipIf(onPostgres)(
+  'a backup that is taken in the middle of an import, and restored in place of a lost state, names what was in flight',
+  async () => {
+    const { service, machine } = await machineOf(eleven);
+    let backup: { code: number | null; stderr: string } | undefined;
+    service.during(2, async () => {
+      backup = await machine.start('state backup copy.db').ended;
+      child.kill('SIGKILL');
+    });
+    const child = machine.start('import companies.csv --chunk-size 4 -o interval=1ms');
+    expect((await child.ended).signal).toBe('SIGKILL');
+    expect(backup?.code, backup?.stderr).toBe(0);
+    service.trouble = {};
+    mkdirSync(machine.path('restored'), { mode: 0o700 });
+    copyFileSync(machine.path('copy.db'), machine.path('restored/state.db'));
+    machine.env.PROFILES_STATE_DIR = machine.path('restored');
+    const last = await machine.run('resume');
+    expect(last.code, last.stderr).toBe(0);
+    expect(last.summary!.maybe_sent_twice).toMatchObject([{ first_line: 6, last_line: 9, rows: 4 }]);
+    await balance(last.summary!, machine, service, eleven.file);
+    expect(service.seen.submit).toBe(4);
+  },
+);
