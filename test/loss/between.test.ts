@@ -313,7 +313,8 @@ test.each([
 ])(
   'a request in doubt is named by a newer import, but for what has arrived since, if %s',
   async (_, halves, lines) => {
-    const rows = (day: string): string => `user_id,name\n${[...'abcd'].map((id) => `${id},${day}\n`).join('')}`;
+    const rows = (day: string): string =>
+      `user_id,name\n${[...'abcd'].map((id) => `${id},${day}\n`).join('')}`;
     machine.write('a.csv', rows('mon'));
     service.trouble.submit = (nth) => [lost, status(413), ...halves][nth - 1];
     const first = await run('import a.csv');
