@@ -182,64 +182,6 @@ describe('ranges of an earlier session', () => {
     const recorded = [recordedRange(0, 2, { state: 'settled', rows: 0, unchanged: 2 })];
     expect(ranges(await cut(numbered(3), { limits, recorded }))).toEqual([[2, 3, 1]]);
   });
-
-  const aResume = fc
-    .record({ rows: fc.integer({ min: 0, max: 40 }), items: fc.integer({ min: 1, max: 7 }) })
-    .chain(({ rows, items }) =>
-      fc.record({
-        rows: fc.constant(rows),
-        items: fc.constant(items),
-        batch: fc.integer({ min: 1, max: 9 }),
-        rejected: fc.array(fc.nat({ max: Math.max(0, rows - 1) })),
-        // For each request of the first session: what became of it.
-        states: fc.array(
-          fc.constantFrom('intent', 'unknown', 'acknowledged', 'settled', 'rejected', 'withdrawn' as const),
-          { maxLength: 12 },
-        ),
-        later: fc.integer({ min: 1, max: 7 }),
-      }),
-    );
-
-  test('whatever was recorded, every row that is not in the service’s hands is cut exactly once', async () => {
-    await fc.assert(
-      fc.asyncProperty(aResume, async ({ rows: n, items, batch, rejected, states, later }) => {
-        const rows = numbered(n).map((row, i) => ({ ...row, rejected: rejected.includes(i) }));
-        const first = await cut(rows, { limits: { items, bytes: 10_000 } }, batch);
-        const all = first
-          .slice(0, states.length)
-          .map(rangeOf)
-          .map(({ first_row, end_row }, i) => recordedRange(first_row, end_row, { state: states[i]! }));
-        const recorded = all.filter(({ state }) => state !== 'withdrawn');
-        const again = await cut(rows, { limits: { items: later, bytes: 10_000 }, recorded }, batch + 1);
-
-        const kept = new Set(
-          recorded
-            .filter(({ state }) => state !== 'intent' && state !== 'unknown')
-            .flatMap(({ first_row, end_row }) =>
-              Array.from({ length: end_row - first_row }, (_, i) => first_row + i),
-            ),
-        );
-        const open = rows.flatMap((row, i) => (row.rejected || kept.has(i) ? [] : [i]));
-        expect(again.flatMap((chunk) => [...chunk.rows])).toEqual(open);
-        for (const chunk of again) {
-          if (chunk.recorded) {
-            const before = first.find((other) => rangeOf(other).first_row === chunk.recorded!.first_row)!;
-            expect([chunk.parts, chunk.rows]).toEqual([before.parts, before.rows]);
-            expect(serialize(chunk).body.equals(serialize(before).body)).toBe(true);
-          } else expect(chunk.ends.length).toBeLessThanOrEqual(later);
-        }
-        // Ranges never overlap, so that the next session can tell them apart.
-        const taken = [
-          ...again.map(rangeOf),
-          ...recorded.filter((r) => !again.some((c) => c.recorded === r)),
-        ];
-        taken.sort((a, b) => a.first_row - b.first_row);
-        for (const [i, range] of taken.entries()) {
-          if (i > 0) expect(range.first_row).toBeGreaterThanOrEqual(taken[i - 1]!.end_row);
-        }
-      }),
-    );
-  });
 });
 
 /** Few ids, so that they meet; keys that have been trouble elsewhere. */

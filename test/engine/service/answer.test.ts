@@ -31,77 +31,63 @@ const noTls: Answer = {
 };
 const lost: Answer = { type: 'lost', reason: 'h reset the connection' };
 
-/** A decision without its error: what is done. */
-const done = (answer: Answer): object => {
-  const { error: _, ...rest } = { error: null, ...classify(answer, NOW) };
-  return rest;
-};
+/** What becomes of an answer to a bulk request, and to a poll or a lookup. */
+type Case = [name: string, answer: Answer, bulk: object, read: object];
 
-describe('classify: what becomes of an answer to a bulk request', () => {
-  it.each<[name: string, answer: Answer, decision: object]>([
-    ['no connection', unsent, { do: 'retry', maybeSent: false, reason: 'h refused the connection' }],
-    ['TLS failure', noTls, { do: 'stop' }],
-    ['lost', lost, { do: 'retry', maybeSent: true, reason: 'h reset the connection' }],
-    [
-      'lost in a reply that is too long',
-      { type: 'lost', reason: 'too long', oversize: true },
-      { do: 'retry', maybeSent: true, reason: 'too long' },
-    ],
-    ['429 without a header', reply(429), { do: 'retry', maybeSent: false, waitMs: null }],
-    ['429 in seconds', reply(429, '', { retryAfter: '7' }), { do: 'retry', maybeSent: false, waitMs: 7_000 }],
-    [
-      '503 until a date',
-      reply(503, '', { retryAfter: 'Thu, 29 Feb 2024 12:00:30 GMT' }),
-      { do: 'retry', maybeSent: false, waitMs: 30_000 },
-    ],
-    [
-      '503 until a date, by the clock of the service',
-      reply(503, '', {
-        retryAfter: 'Thu, 29 Feb 2024 17:00:30 GMT',
-        date: 'Thu, 29 Feb 2024 17:00:00 GMT',
-      }),
-      { do: 'retry', maybeSent: false, waitMs: 30_000 },
-    ],
-    [
-      '503 until a date, with a Date that is none',
-      reply(503, '', { retryAfter: 'Thu, 29 Feb 2024 12:00:30 GMT', date: '0' }),
-      { do: 'retry', maybeSent: false, waitMs: 30_000 },
-    ],
-    ['429, negative', reply(429, '', { retryAfter: '-7' }), { do: 'retry', maybeSent: false, waitMs: null }],
-    [
-      '429, huge: the bound is the caller’s',
-      reply(429, '', { retryAfter: '99999' }),
-      { do: 'retry', maybeSent: false, waitMs: 99_999_000 },
-    ],
-    ['503 in seconds', reply(503, '', { retryAfter: '7' }), { do: 'retry', maybeSent: false, waitMs: 7_000 }],
-    [
-      '503, at a time that is not one',
-      reply(503, '', { retryAfter: 'soon' }),
-      { do: 'retry', maybeSent: false, waitMs: null },
-    ],
-    ['409', reply(409), { do: 'retry', why: 'busy', maybeSent: false }],
-    ['413', reply(413), { do: 'halve' }],
-  ])('%s', (_, answer, decision) => {
-    expect(done(answer)).toMatchObject(decision);
-  });
+const until = (retryAfter: string, more: Partial<Reply> = {}): Reply =>
+  reply(503, '', { retryAfter, ...more });
+const retry = (waitMs: number | null, maybeSent = false): object => ({ do: 'retry', maybeSent, waitMs });
+const AT_12_00_30 = 'Thu, 29 Feb 2024 12:00:30 GMT';
+const long: Answer = { type: 'lost', reason: 'too long', oversize: true };
 
-  const statuses: Record<string, number[]> = {
-    'retry, maybe sent': [408, 500, 502, 503, 504, 505, 507, 520, 599],
-    wait: [429],
-    busy: [409],
-    halve: [413],
-    refuse: [400, 402, 406, 407, 410, 411, 415, 418, 422, 425, 431, 451, 499],
-    stop: [101, 300, 301, 302, 303, 304, 307, 308, 401, 403, 404, 405, 501, 600],
-  };
-  it.each(Object.entries(statuses).flatMap(([what, list]) => list.map((status) => [status, what] as const)))(
-    '%i: %s',
-    (status, what) => {
-      const decision = classify(reply(status), NOW);
-      if (decision.do !== 'retry') return expect(decision.do).toBe(what);
-      expect(decision.why === 'busy' ? 'busy' : decision.maybeSent ? 'retry, maybe sent' : 'wait').toBe(what);
-    },
-  );
+it.each<Case>([
+  ['no connection', unsent, { ...retry(null), reason: 'h refused the connection' }, retry(null)],
+  ['TLS failure', noTls, { do: 'stop' }, { do: 'stop' }],
+  ['lost', lost, { ...retry(null, true), reason: 'h reset the connection' }, retry(null)],
+  ['a reply that is too long', long, { ...retry(null, true), reason: 'too long' }, { do: 'stop' }],
+  ['429 without a header', reply(429), retry(null), retry(null)],
+  ['429 in seconds', reply(429, '', { retryAfter: '7' }), retry(7_000), retry(7_000)],
+  ['429, negative', reply(429, '', { retryAfter: '-7' }), retry(null), retry(null)],
+  ['429, huge: the bound is the caller’s', reply(429, '', { retryAfter: '99999' }), retry(99_999_000), {}],
+  ['503 in seconds', until('7'), retry(7_000), retry(7_000)],
+  ['503 until a date', until(AT_12_00_30), retry(30_000), retry(30_000)],
+  [
+    '503 until a date, by the clock of the service',
+    until('Thu, 29 Feb 2024 17:00:30 GMT', { date: 'Thu, 29 Feb 2024 17:00:00 GMT' }),
+    retry(30_000),
+    retry(30_000),
+  ],
+  ['503 until a date, with a Date that is none', until(AT_12_00_30, { date: '0' }), retry(30_000), {}],
+  ['503, at a time that is not one', until('soon'), retry(null), retry(null)],
+  ['500 in seconds', reply(500, '', { retryAfter: '7' }), retry(null, true), retry(7_000)],
+  ['200', reply(200, [1]), {}, { do: 'use', value: [1] }],
+  ['200 null', reply(200, null), {}, { do: 'use', value: null }],
+  ['200, cut short', reply(200, '[{"id": 1}, {"i'), {}, retry(null)],
+  ['200, empty', reply(200, ''), {}, retry(null)],
+  ['200 with a page', reply(200, '<html>Welcome', { contentType: 'text/html' }), {}, { do: 'stop' }],
+])('%s', (_, answer, bulk, read) => {
+  expect(classify(answer, NOW)).toMatchObject(bulk);
+  expect(classifyRead(answer, NOW)).toMatchObject(read);
+});
 
+const maybe = { do: 'retry', why: 'failure', maybeSent: true };
+const STATUSES: [statuses: number[], bulk: object, read: string][] = [
+  [[408, 500, 502, 503, 504, 505, 507, 520, 599], maybe, 'retry'],
+  [[429], { do: 'retry', why: 'failure', maybeSent: false }, 'retry'],
+  [[409], { do: 'retry', why: 'busy', maybeSent: false }, 'retry'],
+  [[413], { do: 'halve' }, 'stop'],
+  [[400, 402, 406, 407, 410, 411, 415, 418, 422, 425, 431, 451, 499], { do: 'refuse' }, 'stop'],
+  [[101, 300, 301, 302, 303, 304, 307, 308, 401, 403, 404, 405, 501, 600], { do: 'stop' }, 'stop'],
+];
+
+it.each(STATUSES)('%j', (statuses, bulk, read) => {
+  for (const status of statuses) {
+    expect(classify(reply(status), NOW), String(status)).toMatchObject(bulk);
+    expect(classifyRead(reply(status), NOW).do, String(status)).toBe(read);
+  }
+});
+
+describe('a bulk request', () => {
   it.each([200, 201, 202, 299])('%i with a job id is accepted', (status) => {
     const job = { job_id: 'j:1', status: 'validating', total_rows: 3, color: 'red' };
     expect(classify(reply(status, job), NOW)).toEqual({ do: 'accept', job, reason: null });
@@ -221,32 +207,7 @@ describe('classify: what becomes of an answer to a bulk request', () => {
   });
 });
 
-describe('classifyRead: what becomes of an answer to a poll or a lookup', () => {
-  it.each<[string, Answer, object]>([
-    ['200', reply(200, [1]), { do: 'use', value: [1] }],
-    ['200 null', reply(200, null), { do: 'use', value: null }],
-    ['200, cut short', reply(200, '[{"id": 1}, {"i'), { do: 'retry', waitMs: null }],
-    ['200, empty', reply(200, ''), { do: 'retry', waitMs: null }],
-    ['200 with a page', reply(200, '<html>Welcome', { contentType: 'text/html' }), { do: 'stop' }],
-    ['no connection', unsent, { do: 'retry', waitMs: null }],
-    ['lost', lost, { do: 'retry', waitMs: null }],
-    ['TLS failure', noTls, { do: 'stop' }],
-    ['too long', { type: 'lost', reason: 'too long', oversize: true }, { do: 'stop' }],
-    ['429 in seconds', reply(429, '', { retryAfter: '7' }), { do: 'retry', waitMs: 7_000 }],
-    ...[408, 409, 429, 500, 502, 503, 504, 505, 599].map((s): [string, Answer, object] => [
-      `${s}`,
-      reply(s),
-      { do: 'retry', waitMs: null },
-    ]),
-    ...[301, 304, 400, 401, 403, 404, 405, 410, 413, 415, 422, 501].map((s): [string, Answer, object] => [
-      `${s}`,
-      reply(s),
-      { do: 'stop' },
-    ]),
-  ])('%s', (_, answer, decision) => {
-    expect(classifyRead(answer, NOW)).toMatchObject(decision);
-  });
-
+describe('a poll or a lookup', () => {
   it.each([
     [429, /try again later/],
     [502, /the service or a proxy is having problems/],

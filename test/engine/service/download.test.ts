@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { createServer as createTls } from 'node:https';
 import type { Socket } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { parseWebAddress } from '../../../src/engine/service/address.js';
 import { type DownloadOptions, download } from '../../../src/engine/service/download.js';
 import type { Clock } from '../../../src/engine/util/clock.js';
@@ -11,16 +11,6 @@ import { closedPort, httpServer, listen, rawServer } from './support/servers.js'
 
 const FILE = Buffer.from(`company_id\n${Array.from({ length: 40_000 }, (_, row) => `c${row}\n`).join('')}`);
 const HALF = FILE.length >> 1;
-
-interface Result {
-  text: string;
-  sure: boolean;
-  /** Pauses that it took before another attempt, milliseconds. */
-  pauses: number[];
-  /** Times it began at the beginning. */
-  begun: number;
-  last: { bytes: number; total: number | null } | undefined;
-}
 
 /** Pauses take no time. Silence is measured by sockets, so that clock is the real one. */
 function quickClock(pauses: number[]): Clock {
@@ -34,36 +24,36 @@ function quickClock(pauses: number[]): Clock {
   };
 }
 
-async function fetched(url: string, options: Partial<DownloadOptions> = {}): Promise<Result> {
-  const address = parseWebAddress(url)!;
-  const pauses: number[] = [];
-  const result: Result = { text: '', sure: false, pauses, begun: 0, last: undefined };
+/**
+ * @param each called after each step. It may leave by returning true
+ * @returns `pauses` before another attempt, milliseconds; `begun`: times it began at the beginning
+ */
+async function fetched(
+  url: string,
+  options: Partial<DownloadOptions> = {},
+  each: () => unknown = () => false,
+) {
+  const result = { text: '', sure: false, pauses: [] as number[], begun: 0, last: {} };
   let parts: Buffer[] = [];
   const sink = {
-    write: (chunk: Uint8Array) => {
-      parts.push(Buffer.from(chunk));
-    },
+    write: (chunk: Uint8Array) => void parts.push(Buffer.from(chunk)),
     restart: () => {
       parts = [];
       result.begun++;
     },
   };
-  const signal = new AbortController().signal;
-  const steps = download(address, sink, {
-    timeoutMs: 5_000,
-    proxy: {},
-    clock: quickClock(pauses),
-    random: () => 0.5,
-    signal,
-    ...options,
-  });
-  let end: { sure: boolean } | undefined;
-  while (!end) {
-    const next = await steps.next();
-    if (next.done) end = next.value;
+  const { signal } = new AbortController();
+  const clock = quickClock(result.pauses);
+  const how = { timeoutMs: 5_000, proxy: {}, clock, random: () => 0.5, signal, ...options };
+  const steps = download(parseWebAddress(url)!, sink, how);
+  for (let next = await steps.next(); ; next = await steps.next()) {
+    if (next.done) result.sure = next.value.sure;
     else result.last = next.value;
+    const isOver = next.done || (await each());
+    if (!isOver) continue;
+    await steps.return({ sure: false });
+    return { ...result, text: Buffer.concat(parts).toString() };
   }
-  return { ...result, text: Buffer.concat(parts).toString(), sure: end.sure };
 }
 
 const etag = '"v1"';
@@ -74,6 +64,11 @@ const whole = (response: ServerResponse, headers: Record<string, string> = {}): 
 const half = (response: ServerResponse, headers: Record<string, string> = {}): void => {
   response.writeHead(200, { 'content-length': FILE.length, etag, ...headers });
   response.write(FILE.subarray(0, HALF), () => setImmediate(() => response.destroy()));
+};
+/** The same, and it stays open. */
+const stuck = (response: ServerResponse): void => {
+  response.writeHead(200, { 'content-length': FILE.length });
+  response.write(FILE.subarray(0, HALF));
 };
 const rangeOf = (header: string | undefined): number => Number(/^bytes=(\d+)-$/.exec(header ?? '')![1]);
 const rest = (response: ServerResponse, from: number, headers: Record<string, string> = {}): void => {
@@ -117,15 +112,24 @@ describe('a file', () => {
   });
 });
 
+/** Answers the first request, those for the rest, and other further ones. */
+async function changing(
+  first: (response: ServerResponse) => void,
+  others: (response: ServerResponse) => void,
+  ofRest = (response: ServerResponse, _from: number) => others(response),
+) {
+  const server = await httpServer((request, response) => {
+    if (server.seen.length === 1) first(response);
+    else if (request.headers.range) ofRest(response, rangeOf(request.headers.range));
+    else others(response);
+  });
+  return server;
+}
+
 describe('a connection that breaks', () => {
   it('is taken up where it broke', async () => {
-    const { url, seen } = await httpServer((request, response) => {
-      if (seen.length === 1) half(response);
-      else rest(response, rangeOf(request.headers.range));
-    });
-    const result = await fetched(url);
-    expect(result.text).toBe(FILE.toString());
-    expect(result).toMatchObject({ begun: 1, pauses: [500] });
+    const { url, seen } = await changing(half, whole, rest);
+    expect(await fetched(url)).toMatchObject({ text: FILE.toString(), begun: 1, pauses: [500] });
     expect(seen[1]!.headers['if-range']).toBe(etag);
     expect(rangeOf(seen[1]!.headers.range)).toBeGreaterThan(0);
   });
@@ -135,18 +139,17 @@ describe('a connection that breaks', () => {
     ['has a weak ETag', { etag: 'W/"v1"' }],
     ['takes no ranges', { 'accept-ranges': 'none' }],
   ])('begins again where the server %s', async (_, headers) => {
-    const { url, seen } = await httpServer((_, response) => {
-      if (seen.length === 1) half(response, headers);
-      else whole(response, headers);
-    });
-    const result = await fetched(url);
-    expect(result.text).toBe(FILE.toString());
-    expect(result.begun).toBe(2);
+    const { url, seen } = await changing(
+      (response) => half(response, headers),
+      (response) => whole(response, headers),
+    );
+    expect(await fetched(url)).toMatchObject({ text: FILE.toString(), begun: 2 });
     expect(seen[1]!.headers.range).toBeUndefined();
   });
 
+  const newFile = (response: ServerResponse): void => whole(response, { etag: '"v2"' });
   it.each<[what: string, answer: (response: ServerResponse, from: number) => void]>([
-    ['the whole new file', (response) => whole(response, { etag: '"v2"' })],
+    ['the whole new file', newFile],
     ['a rest under another ETag', (response, from) => rest(response, from, { etag: '"v2"' })],
     [
       'a rest of another length',
@@ -157,14 +160,8 @@ describe('a connection that breaks', () => {
     ['a rest without its place', (response, from) => rest(response, from, { 'content-range': 'x' })],
     ['that there is no rest', (response) => response.writeHead(416).end()],
   ])('begins again where the file changed and the server sends %s', async (_, answer) => {
-    const { url, seen } = await httpServer((request, response) => {
-      if (seen.length === 1) half(response);
-      else if (request.headers.range) answer(response, rangeOf(request.headers.range));
-      else whole(response, { etag: '"v2"' });
-    });
-    const result = await fetched(url);
-    expect(result.text).toBe(FILE.toString());
-    expect(result.begun).toBe(2);
+    const { url } = await changing(half, newFile, answer);
+    expect(await fetched(url)).toMatchObject({ text: FILE.toString(), begun: 2 });
   });
 
   it('and never brings more than before is given up after five attempts', async () => {
@@ -191,11 +188,8 @@ describe('a connection that breaks', () => {
 
   it('or never answers well ends with the status', async () => {
     const { url, seen } = await httpServer((_, response) => response.writeHead(503).end());
-    await expect(fetched(url)).rejects.toMatchObject({
-      status: 503,
-      exit: 6,
-      message: expect.stringMatching(/answered 503$/),
-    });
+    const message = expect.stringMatching(/answered 503$/);
+    await expect(fetched(url)).rejects.toMatchObject({ status: 503, exit: 6, message });
     expect(seen).toHaveLength(5);
   });
 });
@@ -204,10 +198,7 @@ describe('a server that', () => {
   it('never answers or stops in the middle is left after five deadlines', async () => {
     const acts: Record<string, (response: ServerResponse) => void> = {
       'never answers': () => {},
-      'stops in the middle': (response) => {
-        response.writeHead(200, { 'content-length': FILE.length });
-        response.write(FILE.subarray(0, HALF));
-      },
+      'stops in the middle': stuck,
     };
     const isLeft = async ([what, act]: [string, (response: ServerResponse) => void]) => {
       const { url, seen } = await httpServer((_, response) => act(response));
@@ -333,13 +324,7 @@ it.each<[what: string, act: (socket: Socket) => void, message: RegExp, attempts:
 
 it.each<[when: string, answer: (response: ServerResponse) => void]>([
   ['before the reply', () => {}],
-  [
-    'in the middle of it',
-    (response) => {
-      response.writeHead(200, { 'content-length': FILE.length });
-      response.write(FILE.subarray(0, HALF));
-    },
-  ],
+  ['in the middle of it', stuck],
 ])('a signal %s ends it', async (_, answer) => {
   const stop = new AbortController();
   const { url } = await httpServer((_, response) => {
@@ -352,23 +337,12 @@ it.each<[when: string, answer: (response: ServerResponse) => void]>([
 it('leaving early closes the connection', async () => {
   let closed = false;
   const { url } = await httpServer((_, response) => {
-    response.writeHead(200, { 'content-length': FILE.length });
-    response.write(FILE.subarray(0, HALF));
+    stuck(response);
     response.on('close', () => {
       closed = true;
     });
   });
-  const stop = new AbortController();
-  onTestFinished(() => stop.abort());
-  const sink = { write: () => {}, restart: () => {} };
-  const options = {
-    timeoutMs: 60_000,
-    proxy: {},
-    clock: quickClock([]),
-    random: () => 0,
-    signal: stop.signal,
-  };
-  for await (const _ of download(parseWebAddress(url)!, sink, options)) break;
+  await fetched(url, { timeoutMs: 60_000 }, () => true);
   await expect.poll(() => closed).toBe(true);
 });
 
@@ -378,14 +352,8 @@ it('a file whose end closes the connection arrives whole, however slow the consu
     const { url } = await rawServer((socket) =>
       socket.end(Buffer.concat([Buffer.from(`${head}content-length: ${large.length}\r\n\r\n`), large])),
     );
-    const parts: Buffer[] = [];
-    const sink = { write: (chunk: Uint8Array) => void parts.push(Buffer.from(chunk)), restart: () => {} };
-    const options = { timeoutMs: 5_000, proxy: {}, clock: quickClock([]), random: () => 0 };
-    const { signal } = new AbortController();
-    for await (const _ of download(parseWebAddress(url)!, sink, { ...options, signal })) {
-      await new Promise((resolve) => setTimeout(resolve, 2));
-    }
-    expect(Buffer.concat(parts).equals(large)).toBe(true);
+    const slowly = () => new Promise<void>((resolve) => setTimeout(resolve, 2));
+    expect((await fetched(url, {}, slowly)).text === large.toString()).toBe(true);
   }
 });
 

@@ -211,18 +211,6 @@ describe('a SOCKS5 proxy', () => {
       hint: 'check HTTPS_PROXY (its name and password too) and NO_PROXY',
     });
   });
-
-  it('never answers: the command ends', async () => {
-    await built();
-    const { port } = await listen(createTcp(() => {}));
-    const cwd = scratch({ 'c.csv': 'company_id\n1\n' });
-    const limits = ['-o', 'request_timeout=200ms', '-o', 'retries=0'];
-    const argv = ['import', 'c.csv', ...limits, '--base-url', 'https://service.example'];
-    const env = { PROFILES_TOKEN: TOKEN, HTTPS_PROXY: `socks5://127.0.0.1:${port}` };
-    const { code, stderr } = await profiles(argv, { cwd, env }).ended;
-    expect(stderr).toContain('no connection to service.example within 200ms');
-    expect(code).toBe(6);
-  }, 60_000);
 });
 
 const nextOf = async (socket: Socket): Promise<Buffer> => (await once(socket, 'data'))[0] as Buffer;
@@ -325,10 +313,10 @@ describe('a proxy that fails', () => {
     });
   });
 
-  it('hangs: the deadline of the request counts', async () => {
+  it.each(['http', 'socks5'])('hangs (%s): the deadline of the request counts', async (scheme) => {
     const proxy = await rawServer(() => {});
     const client = testClient('https://service.example', {
-      proxy: { HTTPS_PROXY: proxy.url },
+      proxy: { HTTPS_PROXY: proxy.url.replace('http', scheme) },
       timeoutMs: 80,
     });
     expect(await client.submit('users', BODY)).toEqual({

@@ -87,30 +87,11 @@ test('import with a key that is not known: exit 4, and the key is not shown', as
   expect(sent()).toEqual(example('unauthorized').request.body);
 });
 
-test('job', async () => {
-  const { code, stdout, stderr } = await run(['job', ID, '--json'], wireExamples('job-unknown-fields'));
-  expect([code, stderr]).toEqual([0, '']);
-  expect(JSON.parse(stdout)).toEqual(bodyOf('job-unknown-fields'));
-  expect(asked()).toEqual([POLL]);
-});
-
 test('job --watch', async () => {
   const argv = ['job', ID, '--watch', '--json'];
   const { code, stdout } = await run(argv, wireExamples('job-queued', 'job-unknown-status', 'job-failed'));
   expect([code, JSON.parse(stdout)]).toEqual([7, bodyOf('job-failed')]);
   expect(asked()).toEqual(Array(3).fill(POLL));
-});
-
-test.each([
-  ['user-properties', 'user-properties'],
-  ['embeds', 'embeds'],
-  ['checklists', 'checklists'],
-  ['checklists-empty', 'checklists'],
-])('lookups: %s', async (name, list) => {
-  const { code, stdout, stderr } = await run(['lookups', list, '--json'], wireExamples(name));
-  expect([code, stderr]).toEqual([0, '']);
-  expect(JSON.parse(stdout)).toEqual(bodyOf(name));
-  expect(asked()).toEqual([`GET ${example(name).request.path}`]);
 });
 
 test.each(['identify-company-accepted', 'identify-company-no-body'])('identify company: %s', async (name) => {
