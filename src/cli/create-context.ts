@@ -1,6 +1,5 @@
 /** Opens what a command needs, each thing once, and closes it again. */
 
-import { createHash } from 'node:crypto';
 import { setFlagsFromString } from 'node:v8';
 import type { LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
 import type { Scope, State } from '../engine/state/state.js';
@@ -102,10 +101,10 @@ export function createContext(
     client,
     state: parent ? parent.context.state : state,
     scope,
-    tokenHash: async (texts) =>
-      createHash('sha256')
-        .update(JSON.stringify([(await token()).reveal(), ...texts]))
-        .digest('hex'),
+    tokenHash: async (texts) => {
+      const { hashToken } = await import('../engine/run/saved-plans.js'); // it loads the reader
+      return hashToken((await token()).reveal(), texts);
+    },
     warn,
     withFlags: (changed) => {
       const chosen = { ...parent?.chosen, ...changed };

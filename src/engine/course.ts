@@ -104,7 +104,10 @@ async function* sameContent(session: Session): AsyncGenerator<ImportEvent> {
   const { run, options, deps, opened, deadline } = session;
   const { state, service, scope: here, offer } = deps;
   const scanned = session.scanned!;
-  if (run.earlier) return checkUnchanged(run.earlier, scanned, deps.cwd);
+  if (run.earlier) {
+    const what = options.dryRun ? 'no plan of it can be made' : 'it cannot be continued';
+    return checkUnchanged(run.earlier, scanned, deps.cwd, what);
+  }
   if (session.start.from === 'inputs' && (options.resume || offer) && here) {
     const identity = identityOf(here, contentOf(scanned), options);
     const found = await unfinished(identity, here, service.account, state, options.resume);

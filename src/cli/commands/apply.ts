@@ -2,8 +2,8 @@
 import { ProfilesError } from '../../engine/errors.js';
 import type { Summary } from '../../engine/model.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
-import { checkAccount } from '../../engine/run/door.js';
-import { runOfPlan, startOfPlan } from '../../engine/run/start.js';
+import { loadPlan } from '../../engine/run/plan-file.js';
+import { startOfPlan } from '../../engine/run/start.js';
 import { withJobs } from '../../engine/run/summary.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
@@ -16,7 +16,6 @@ import { type Ended, type Flags, spec } from './command.js';
 import { changesOf, checkFilesDiffer, reportOf } from './import-options.js';
 import { runAndReport, tokenHashOf } from './import-run.js';
 import { loaded, reportWriter } from './runs-detail.js';
-import { loadPlan } from './save-plan.js';
 
 const { canary, concurrency, maxChanged } = SENDING;
 const { isolateJobs, onFailure } = REJECTING;
@@ -34,7 +33,12 @@ async function options([file = '']: readonly string[], flags: Flags, { cwd, sett
 export const command = spec({
   options,
   run: async (asked, context) => {
-    const plan = await loadPlan(asked.file, asked.expect, context);
+    const { plan, sha256 } = await loadPlan(asked.file, context);
+    const wanted = asked.expect?.toLowerCase();
+    if (wanted !== undefined && wanted !== plan.digest && wanted !== sha256) {
+      const what = `is not the plan that --expect names: its digest is ${plan.digest}`;
+      throw usage(`${asked.file}: ${what}`, 'review this plan, or get the one that was approved');
+    }
     try {
       return await send(plan, asked, context);
     } catch (error) {
@@ -54,23 +58,20 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
     throw usage(message, 'leave it out');
   }
   const state = await context.state();
-  const scope = await context.scope();
-  await checkAccount(plan, { scope, tokenHash: await tokenHashOf(context) });
-  const found = await runOfPlan(plan, state, scope);
+  const account = { scope: await context.scope(), tokenHash: await tokenHashOf(context) };
+  const applied = await startOfPlan(plan, { inputs, again, how }, { state, ...account });
+  if ('start' in applied)
+    return runAndReport(applied.start, applied.options, report, context, { reads: [asked.file] });
+  const { ended } = applied;
   const sendAgain = context.commands.again({ plus: ['--again'] });
-  if (found?.status === 'superseded' && !again) {
-    const message = `run ${found.run} of this plan was replaced by another import of the same file`;
+  if (ended.status === 'superseded') {
+    const message = `run ${ended.run} of this plan was replaced by another import of the same file`;
     throw usage(message, toRun('make a new plan, or send this one again', sendAgain));
   }
-  if (found?.finished && !again) {
-    const why = `run ${found.run} has applied this plan already; nothing was sent`;
-    const summary =
-      found.summary && withJobs(found.summary, await state.requests.of(found.run), found.inputs);
-    const message = `${why}\n${toRun('to send it again', sendAgain)}`;
-    return nothingLeft({ message, run: found, summary }, asked, state, context);
-  }
-  const { start, options } = await startOfPlan(plan, found, inputs, how, state);
-  return runAndReport(start, options, report, context, { reads: [asked.file] });
+  const why = `run ${ended.run} has applied this plan already; nothing was sent`;
+  const summary = ended.summary && withJobs(ended.summary, await state.requests.of(ended.run), ended.inputs);
+  const message = `${why}\n${toRun('to send it again', sendAgain)}`;
+  return nothingLeft({ message, run: ended, summary }, asked, state, context);
 }
 
 /** Prints why nothing was sent, and the result of the earlier session, with `--report` also as a page. */

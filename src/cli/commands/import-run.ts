@@ -8,6 +8,7 @@ import type { ImportOptions } from '../../engine/options.js';
 import { isWithinBound } from '../../engine/run/accounting.js';
 import type { ImportDeps, ImportResult } from '../../engine/run/deps.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
+import { checkPlanFile, writePlan } from '../../engine/run/plan-file.js';
 import { INPUTS, type Start } from '../../engine/run/start.js';
 import { isWebAddress } from '../../engine/service/address.js';
 import type { ServiceClient } from '../../engine/service/client.js';
@@ -25,7 +26,6 @@ import { hasToken, requireBaseUrl, tokenFrom } from '../settings/index.js';
 import type { Ended } from './command.js';
 import { importConfirmation, offerOf } from './confirm.js';
 import { checkFilesDiffer, type Report } from './import-options.js';
-import { checkPlanFile, writePlan } from './save-plan.js';
 
 /** @throws ProfilesError that ended the import early; its summary has been reported by then */
 export async function runAndReport(
@@ -101,9 +101,10 @@ export async function runAndReport(
   };
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
   if (savePlan !== undefined) {
-    checkPlanFile(savePlan, context);
+    const file = { cwd: context.cwd, called: '--save-plan' };
+    checkPlanFile(savePlan, file);
     deps.savePlan = async (plan) => {
-      await writePlan(savePlan, plan, context);
+      await writePlan(savePlan, plan, file);
       await reporter.report({
         type: 'notice',
         message: `saved the plan to ${savePlan} (digest ${plan.digest})`,

@@ -1,14 +1,15 @@
 /** `profiles runs [run]`: lists the imports in the state, shows one, or forgets one (contract §1). */
 import { LockedError } from '../../engine/errors.js';
-import { isAlive } from '../../engine/run/start.js';
+import { isAlive, startOfRunPlan } from '../../engine/run/start.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { HeldLease, State } from '../../engine/state/state.js';
 import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { given, OTHERS, REPORTING, usage, valuesOf } from '../options/index.js';
-import { print, say, spec } from './command.js';
+import { given, OTHERS, REPORTING, SENDING, usage, valuesOf } from '../options/index.js';
+import { type Ended, print, say, spec } from './command.js';
+import { type Report, reportOf } from './import-options.js';
 import { listingOf, printList } from './list.js';
-import { findRun, stateToRead, unknownRun } from './recorded.js';
+import { contextOf, findRun, stateToRead, unknownRun } from './recorded.js';
 import { commandsFor, isOver, recordOf, show } from './runs-detail.js';
 
 const FIELDS =
@@ -35,9 +36,16 @@ export const command = spec({
       throw usage('--report is for one run', 'profiles runs <run> --report report.html');
     }
     const page = report === null ? null : { name: report, values };
-    return { run, forget, page, listing: listingOf(flags) };
+    const { inputs = [], savePlan } = given({ ...OTHERS, savePlan: SENDING.savePlan }, flags);
+    if (run === undefined && (savePlan !== undefined || inputs.length > 0))
+      throw usage('--save-plan and --input are for one run', 'profiles runs <run> --save-plan plan.json');
+    if (savePlan === undefined && inputs.length > 0)
+      throw usage('--input says where an input of a plan is now', 'add --save-plan <file>');
+    const plan =
+      savePlan === undefined ? null : { savePlan, inputs, report: reportOf(flags, importDefaults) };
+    return { run, forget, page, plan, listing: listingOf(flags) };
   },
-  run: async ({ run: named, forget: forgotten, page, listing }, context) => {
+  run: async ({ run: named, forget: forgotten, page, plan, listing }, context) => {
     const state = await (forgotten === undefined ? stateToRead(context) : context.state());
     const runs: StoredRun[] = [];
     for (const run of await state.runs.all()) {
@@ -49,7 +57,8 @@ export const command = spec({
       // Only a whole id: a wrong one could not be brought back.
       const exact = runs.find(({ run }) => run === forgotten) ?? unknownRun(runs, forgotten);
       await forget(exact, state, context);
-    } else if (named !== undefined) await show(findRun(runs, named), page, state, context);
+    } else if (named !== undefined && plan) return planOf(findRun(runs, named), plan, state, context);
+    else if (named !== undefined) await show(findRun(runs, named), page, state, context);
     else {
       const records = [];
       for (const run of runs) {
@@ -59,6 +68,21 @@ export const command = spec({
     }
   },
 });
+
+/** Saves the plan of a run, as a dry run of its inputs saves one. */
+async function planOf(
+  run: StoredRun,
+  { savePlan, inputs, report }: { savePlan: string; inputs: readonly string[]; report: Report },
+  state: State,
+  context: Context,
+): Promise<Ended> {
+  const { scope, named_account: account } = run;
+  const words = ['runs', run.run, '--save-plan', savePlan];
+  const there = await contextOf({ what: `run ${run.run}`, scope, account, words }, context);
+  const { start, options } = startOfRunPlan(run, inputs, state);
+  const { runAndReport } = await import('./import-run.js');
+  return runAndReport(start, options, report, there, { scope, savePlan });
+}
 
 async function forget(run: StoredRun, state: State, context: Context): Promise<void> {
   const locks: HeldLease[] = [];

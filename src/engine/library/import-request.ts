@@ -78,6 +78,8 @@ export interface PlanRequest
    * afterwards.
    */
   stateDir?: string;
+  /** A file to save the plan to, relative to `cwd`, for `plan` of an import. It needs a service. */
+  savePlan?: string;
   /** See `ImportRequest`. */
   state?: string;
 }
@@ -101,6 +103,19 @@ export interface ImportRequest
    * then has only files of this machine, such as copies of inputs.
    */
   state?: string;
+  /**
+   * A saved plan to carry out: its file, relative to `cwd`. If a run of it is unfinished, that continues. `files` then
+   * names inputs that are elsewhere now, which are recognized by their content; of the other options, only those of
+   * sending and waiting apply.
+   */
+  plan?: string;
+  /**
+   * The id of a run of this state to continue, or to follow its jobs. `files` and options as with `plan`. If the run is
+   * continued elsewhere, repeat its `where` and `rules.set`.
+   */
+  run?: string;
+  /** With `plan`: sends it although it was applied. With `run`: sends the rows of its failed requests again. */
+  again?: boolean;
   /**
    * Stops the import, and also ends requests in flight. Their outcome is then unknown: a resume sends them
    * again, and lists them.
@@ -150,8 +165,7 @@ export async function optionsOf(
   for (const name of ['kind', 'format', 'shortRows'] as const) {
     if (named[name] !== undefined) wordOption<string>(name, named[name], WORDS[name]);
   }
-  // A run of an earlier version may have begun with such rules.
-  if (!request.resume) checkContradictions(rules);
+  checkContradictions(rules);
   for (const [column, type] of rules.types ?? []) cellType(type, `rules.types: ${column}`);
   for (const name of ['empty', 'keys'] as const) {
     if (rules[name] !== undefined) wordOption<string>(`rules.${name}`, rules[name], WORDS[name]);

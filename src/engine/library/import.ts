@@ -9,8 +9,10 @@ import { carryOut } from '../course.js';
 import { UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Plan, Summary } from '../model.js';
-import { numberOption } from '../options.js';
-import type { ImportResult } from '../run/deps.js';
+import { type ImportOptions, numberOption } from '../options.js';
+import type { ImportDeps, ImportResult } from '../run/deps.js';
+import { checkPlanFile, writePlan } from '../run/plan-file.js';
+import { hashToken } from '../run/saved-plans.js';
 import { INPUTS } from '../run/start.js';
 import type { ServiceClient } from '../service/client.js';
 import { stateLocationOf } from '../state/location.js';
@@ -18,13 +20,14 @@ import { openState } from '../state/state.js';
 import { systemClock } from '../util/clock.js';
 import { closeAll } from '../util/close-all.js';
 import { checkNames } from '../util/option-names.js';
+import { changesOf, startOf } from './begun.js';
 import { type ImportRequest, mappingsOf, optionsOf, type PlanRequest } from './import-request.js';
 import { REQUEST_NAMES, RULE_NAMES } from './request-names.js';
 import { baseUrlOf, checkService, createClient } from './service.js';
 
 /**
  * An import. It starts when you read the first event, and continues as you read more. If you leave the loop
- * early, it stops, as with `signal`. The same request with `resume: true` continues it.
+ * early, it stops, as with `signal`. The same request with `resume: true` continues it, and so does the id of its run.
  */
 export interface ImportRun extends AsyncIterable<ImportEvent> {
   /**
@@ -107,11 +110,14 @@ function begin(request: Request, dryRun: boolean): ImportRun {
 async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEvent, ImportResult> {
   checkNames(request, REQUEST_NAMES);
   const { service, signal, abort, stdin = [], records } = request;
+  const savePlan = dryRun ? request.savePlan : undefined;
   checkNames(request.rules ?? {}, RULE_NAMES, 'rules.');
   if (service != null) checkService(service, 'service.');
   const cwd = resolve(request.cwd ?? '');
   if (typeof request.stateDir !== 'string') throw new UsageError('stateDir must be given');
-  const options = await optionsOf(request, cwd, dryRun);
+  const began = request.plan !== undefined || request.run !== undefined;
+  if (began && dryRun) throw new UsageError('a plan is made of files or records');
+  const options = began ? changesOf(request, cwd) : await optionsOf(request, cwd, dryRun);
   const threads = numberOption('threads', request.threads);
   const base_url = service ? baseUrlOf(service) : '';
   const input = stdin instanceof Readable ? stdin : Readable.from(stdin);
@@ -119,6 +125,7 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
   const region = service?.region ?? 'default';
   let client: ServiceClient | undefined;
   const abortSignal = abort ?? new AbortController().signal;
+  const stop = signal ? AbortSignal.any([signal, abortSignal]) : abortSignal;
   const elsewhere =
     request.state === undefined
       ? undefined
@@ -128,11 +135,14 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
           origin: 'state',
           signal: abortSignal,
         };
+  const file = { cwd, called: 'savePlan' };
+  if (savePlan !== undefined) checkPlanFile(savePlan, file);
   const state = await openState(resolve(cwd, request.stateDir), systemClock.now, elsewhere);
   try {
-    return yield* carryOut(INPUTS, options, {
+    const deps: ImportDeps = {
       state,
       scope: service ? state.scope({ account, token: service.token, region, base_url }) : null,
+      tokenHash: service && account === null ? async (texts) => hashToken(service.token, texts) : null,
       client: async () => {
         if (!service) throw new UsageError('checkProperties needs a service to ask');
         client ??= createClient(service);
@@ -144,16 +154,20 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
       cwd,
       records,
       platform: platform(),
-      reads: mappingsOf(request),
+      reads: [...mappingsOf(request), ...(request.plan === undefined ? [] : [request.plan])],
       stdin: () => input,
       download: {
         timeoutMs: numberOption('timeoutMs', service?.timeoutMs),
         proxy: service?.proxy ?? {},
       },
       threads,
-      stop: signal ? AbortSignal.any([signal, abortSignal]) : abortSignal,
+      stop,
       abort: abortSignal,
-    });
+    };
+    if (savePlan !== undefined) deps.savePlan = (plan) => writePlan(savePlan, plan, file);
+    if (!began) return yield* carryOut(INPUTS, options as ImportOptions, deps);
+    const found = await startOf(request, options, deps);
+    return yield* carryOut(found.start, found.options, deps);
   } finally {
     await closeAll([() => client?.close(), () => state.close()]);
   }

@@ -10,7 +10,7 @@ import type { StoredRun } from '../state/runs.js';
 import { type Scope, sameScope, sameService } from '../state/scopes.js';
 import type { State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
-import { accountOf, stateMark } from './saved-plans.js';
+import { stateMark } from './saved-plans.js';
 import type { Session } from './session.js';
 import { isFollowable, isSent, runOfPlan } from './start.js';
 
@@ -21,12 +21,12 @@ export async function checkStart({ start, run, deps }: Session): Promise<void> {
   checkItemFormat(start.plan);
   checkAge(start.plan, deps.clock.now());
   if (!start.again) await run.nameAfter(start.plan);
-  await checkAccount(start.plan, deps);
 }
 
 /** With the locks held: what was found before may have changed since. @throws UsageError */
 export async function checkAtDoor({ start, run, options, deps }: Session): Promise<void> {
   const { state } = deps;
+  if (options.dryRun) return; // it holds no lock, and continues nothing
   if (start.from === 'run') {
     const now = await stillOpen(start.run, options.failed ? isOver : isContinuing, state);
     if (start.isSent && !(await isSent(now, options, state))) throw changed(now);
@@ -130,8 +130,12 @@ export function isContinuable(...of: Parameters<typeof checkContinuable>): boole
   }
 }
 
-/** Checks that the inputs have not changed since the run began. @throws InputError for the first that has */
-export function checkUnchanged(run: StoredRun, scanned: Scanned, cwd: string): void {
+/**
+ * Checks that the inputs have not changed since the run began.
+ * @param what what is not possible then
+ * @throws InputError for the first that has
+ */
+export function checkUnchanged(run: StoredRun, scanned: Scanned, cwd: string, what: string): void {
   const found = contentOf(scanned);
   for (const [index, input] of run.inputs.entries()) {
     if (found[index]?.digest === input.digest) continue;
@@ -140,34 +144,11 @@ export function checkUnchanged(run: StoredRun, scanned: Scanned, cwd: string): v
     const isElsewhere = basename(location) === basename(input.path) && location !== resolve(cwd, input.path);
     const { kind, id } = run.options as Pick<ImportOptions, 'kind' | 'id'>;
     const paths = [isElsewhere ? location : input.path];
-    throw new InputError(`has changed since run ${run.run} began, so it cannot be continued`, {
+    throw new InputError(`has changed since run ${run.run} began, so ${what}`, {
       file: input.path,
       hint: 'restore the old content, or start a new import of the file',
       problem: { code: 'input_changed', paths, kind, id },
     });
-  }
-}
-
-/** Checks that the plan was made for this service and account. @throws UsageError that names the difference */
-export async function checkAccount(
-  plan: SavedPlan,
-  deps: Pick<ImportDeps, 'scope' | 'tokenHash'>,
-): Promise<void> {
-  const scope = deps.scope!;
-  const { region, account } = plan;
-  const refuse = (what: string): never => {
-    throw new UsageError(`the plan is for ${what}`, { problem: { code: 'plan_elsewhere', region, account } });
-  };
-  if (region !== scope.region) refuse(`region ${region}, not for ${scope.region}`);
-  if (plan.base_url !== scope.base_url) refuse(`${plan.base_url}, not for ${scope.base_url}`);
-  const here = await accountOf(scope, plan.inputs, deps);
-  if (account !== here.account) {
-    const name = (one: string | null): string =>
-      one === null ? 'an account without a name' : `account ${one}`;
-    refuse(`${name(account)}, not for ${name(here.account)}`);
-  }
-  if (plan.account_hash !== here.account_hash) {
-    refuse('another token: it was made for an account without a name, which is known by its token');
   }
 }
 

@@ -89,8 +89,10 @@ export async function* makePlan(
   const { options, deps, run, start } = session;
   const { savePlan, scope, state } = deps;
   const saved = start.from === 'plan' ? start.plan : null;
+  // A plan of a recorded run is made as if nothing of it was sent.
+  const continues = run.earlier !== null && !options.dryRun;
   const compared =
-    saved || run.earlier
+    saved || continues
       ? undefined
       : await session.compared.all(session.kinds, (kind) => session.known.of(kind));
   for (const warning of compared?.warnings ?? []) yield { type: 'warning', ...warning };
@@ -121,8 +123,7 @@ export async function* makePlan(
     const columns = scansOf(scanned, 'users').flatMap((scan) => scan.columns);
     plan.properties = checkProperties(columns, records);
   }
-  const { earlier } = run;
-  const found = { totals, changes, requests: run.requests, continues: earlier !== null };
+  const found = { totals, changes, requests: run.requests, continues };
   const decision = decide(session.planned, found, options);
   yield { type: 'plan', plan, totals: planTotals(decision, found) };
   return { plan, requests: totals.requests, decision };

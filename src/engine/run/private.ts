@@ -5,6 +5,7 @@
  * are given again.
  */
 import { createHmac } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StateError, UsageError } from '../errors.js';
 import { KINDS } from '../model.js';
@@ -13,20 +14,20 @@ import type { ImportOptions } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import { folderAdvice } from '../util/file-trouble.js';
-import { readSpooled, writeSpooled } from './spooled-json.js';
+import { replaceFile } from '../util/replace-file.js';
 
-const SET_FILE = 'set.json';
-const WHERE_FILE = 'where.json';
-const NAMES = { [SET_FILE]: 'constant values', [WHERE_FILE]: 'conditions' } as const;
+const VALUES_FILE = 'values.json';
 
 type SetValues = MappingRules['set'];
 
-/** Private values that were given again. */
-export interface Repeated {
+interface Values {
   /** Constant values in the order of `setsOf`. */
-  sets?: readonly SetValues[] | undefined;
-  where?: readonly Condition[] | undefined;
+  sets: readonly SetValues[];
+  where: readonly Condition[];
 }
+
+/** Private values that were given again. */
+export type Repeated = { [K in keyof Values]?: Values[K] | undefined };
 
 /** Identifies private values without storing them: their keys in order, and a keyed digest (hexadecimal). */
 interface Mark {
@@ -89,10 +90,36 @@ export const hasConditions = ({ options }: Pick<StoredRun, 'options'>): boolean 
 export const hasSets = ({ options }: Pick<StoredRun, 'options'>): boolean =>
   (options as Stored).setMark !== undefined;
 
-/** The options as the state stores them. Writes the private values for `restoreOptions`. @throws StateError */
+/**
+ * The options as the state stores them. Writes the private values, so that this machine does not ask for them again.
+ * @throws StateError
+ */
 export async function storeOptions(state: State, run: string, options: ImportOptions): Promise<unknown> {
-  await keepValues(state, run, options);
-  return withoutValues(options, state.secret);
+  const stored = withoutValues(options, state.secret);
+  if (stored.setMark || stored.whereMark) {
+    const file = join(state.spools.folder(run), VALUES_FILE);
+    const values: Values = { sets: setsOf(options), where: options.where ?? [] };
+    await replaceFile(file, JSON.stringify(values)).catch((error: Error) => {
+      throw new StateError(`cannot save constant values and conditions to ${file}: ${error.message}`, {
+        ...folderAdvice(error),
+        cause: error,
+      });
+    });
+  }
+  return stored;
+}
+
+/** Whether this machine has the private values of a run, if it has any. */
+export const hasValues = (state: State, run: StoredRun): boolean =>
+  !(hasSets(run) || hasConditions(run)) || readValues(state, run) !== null;
+
+/** Null if this machine does not have them, or only a part of the file. */
+function readValues(state: State, { run }: StoredRun): Values | null {
+  try {
+    return JSON.parse(readFileSync(join(state.spools.folder(run), VALUES_FILE), 'utf8')) as Values;
+  } catch {
+    return null;
+  }
 }
 
 /** The options with marks in place of private values. */
@@ -106,14 +133,6 @@ export function withoutValues(options: ImportOptions, secret: Buffer): Omit<Impo
   };
 }
 
-/** Writes the private values, so that this machine does not ask for them again. @throws StateError */
-async function keepValues(state: State, run: string, options: ImportOptions): Promise<void> {
-  const { where = [] } = options;
-  const sets = setsOf(options);
-  if (sets.some((set) => set.length > 0)) await keepPrivate(state, run, SET_FILE, sets);
-  if (where.length > 0) await keepPrivate(state, run, WHERE_FILE, where);
-}
-
 /**
  * Restores the options of an earlier session, with their private values.
  * @param given values that the user gave again, because this machine does not have them
@@ -122,10 +141,9 @@ async function keepValues(state: State, run: string, options: ImportOptions): Pr
 export function restoreOptions(state: State, stored: StoredRun, given: Repeated = {}): ImportOptions {
   const { run } = stored;
   const { setMark, whereMark, ...options } = stored.options as ImportOptions & Stored;
-  const sets = setMark ? (readPrivate(state, run, SET_FILE) as SetValues[] | null) : [];
-  const where = whereMark ? (readPrivate(state, run, WHERE_FILE) as Condition[] | null) : [];
-  const lacksSets = sets === null && given.sets === undefined;
-  const lacksWhere = where === null && given.where === undefined;
+  const kept = setMark || whereMark ? readValues(state, stored) : { sets: [], where: [] };
+  const lacksSets = setMark !== undefined && !kept && given.sets === undefined;
+  const lacksWhere = whereMark !== undefined && !kept && given.where === undefined;
   if (lacksSets || lacksWhere) {
     throw new UsageError(`run ${run} was given values that are not on this machine`, {
       hint: 'give them again',
@@ -138,8 +156,8 @@ export function restoreOptions(state: State, stored: StoredRun, given: Repeated 
     });
   }
   const values = {
-    sets: given.sets === undefined ? sets! : setsAgain(run, given.sets, setMark, state.secret),
-    where: given.where === undefined ? where! : whereAgain(run, given.where, whereMark, state.secret),
+    sets: given.sets ? setsAgain(run, given.sets, setMark, state.secret) : (kept?.sets ?? []),
+    where: given.where ? whereAgain(run, given.where, whereMark, state.secret) : (kept?.where ?? []),
   };
   return { ...withSets(options, values.sets), ...(values.where.length > 0 && { where: values.where }) };
 }
@@ -184,24 +202,3 @@ const differ = (run: string, names: { set: string[]; where: string[] }): UsageEr
     hint: 'give those that it began with',
     problem: { code: 'values_differ', run, ...names },
   });
-
-async function keepPrivate(
-  state: State,
-  run: string,
-  name: keyof typeof NAMES,
-  value: unknown,
-): Promise<void> {
-  const file = join(state.spools.folder(run), name);
-  try {
-    await writeSpooled(file, value);
-  } catch (error) {
-    throw new StateError(`cannot save the ${NAMES[name]} to ${file}: ${(error as Error).message}`, {
-      ...folderAdvice(error),
-      cause: error,
-    });
-  }
-}
-
-/** Null if it is not on this machine. */
-const readPrivate = (state: State, run: string, name: keyof typeof NAMES): unknown =>
-  readSpooled(join(state.spools.folder(run), name));

@@ -2,7 +2,7 @@
  * Makes a saved plan from the plan of a dry run (contract §3 "Review before sending"). In a plan, rows count from 1 and
  * `last_row` is inclusive; in a run, rows count from 0 and `end_row` is exclusive.
  */
-import { createHmac } from 'node:crypto';
+import { createHash, createHmac } from 'node:crypto';
 import { UsageError } from '../errors.js';
 import type { PlanChanges } from '../model/plan-changes.js';
 import { KINDS, type Kind, kindsOf } from '../model.js';
@@ -127,6 +127,35 @@ export async function accountOf(
     account: null,
     account_hash: await tokenHash([scope.base_url, ...inputs.map(({ sha256 }) => sha256)]),
   };
+}
+
+/** Hashes a token with texts, for plans of an account without a name. Hexadecimal. */
+export const hashToken = (token: string, texts: readonly string[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify([token, ...texts]))
+    .digest('hex');
+
+/** Checks that the plan was made for this service and account. @throws UsageError that names the difference */
+export async function checkAccount(
+  plan: SavedPlan,
+  deps: Pick<ImportDeps, 'scope' | 'tokenHash'>,
+): Promise<void> {
+  const scope = deps.scope!;
+  const { region, account } = plan;
+  const refuse = (what: string): never => {
+    throw new UsageError(`the plan is for ${what}`, { problem: { code: 'plan_elsewhere', region, account } });
+  };
+  if (region !== scope.region) refuse(`region ${region}, not for ${scope.region}`);
+  if (plan.base_url !== scope.base_url) refuse(`${plan.base_url}, not for ${scope.base_url}`);
+  const here = await accountOf(scope, plan.inputs, deps);
+  if (account !== here.account) {
+    const name = (one: string | null): string =>
+      one === null ? 'an account without a name' : `account ${one}`;
+    refuse(`${name(account)}, not for ${name(here.account)}`);
+  }
+  if (plan.account_hash !== here.account_hash) {
+    refuse('another token: it was made for an account without a name, which is known by its token');
+  }
 }
 
 /** Identifies a state, also after it was moved. */

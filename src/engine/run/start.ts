@@ -15,8 +15,10 @@ import { type Scope, sameScope } from '../state/scopes.js';
 import type { State } from '../state/state.js';
 import { count } from '../util/numbers.js';
 import { isDone } from './accounting.js';
+import type { ImportDeps } from './deps.js';
 import { failedOf } from './failed-requests.js';
-import { type Repeated, restoreOptions, setsOf } from './private.js';
+import { hasValues, type Repeated, restoreOptions, setsOf } from './private.js';
+import { checkAccount } from './saved-plans.js';
 
 export type Start =
   /** New inputs; or with `resume`, the unfinished run of the same content, which is found once they are read. */
@@ -195,7 +197,26 @@ export async function startOfRun(
   return { start: { from: 'run', run, inputs, isSent: sent }, options };
 }
 
-/** The run that applied this plan: an unfinished one if there is any, otherwise the newest finished one. */
+/**
+ * The start and the options of a plan of a run as it was recorded: a dry run of its inputs.
+ * @param inputs those that are elsewhere now
+ * @throws UsageError if it was given values that are not kept
+ */
+export function startOfRunPlan(
+  run: StoredRun,
+  inputs: readonly string[],
+  state: State,
+): { start: Start; options: ImportOptions } {
+  if (!hasValues(state, run)) {
+    const message = `run ${run.run} was given values that are not kept, so no plan of it can be made`;
+    throw new UsageError(message, { hint: 'make a plan of its inputs' });
+  }
+  const session = { dryRun: true, resume: false, full: false, failed: false, outcomes: null };
+  const options = { ...restoreOptions(state, run), ...session };
+  return { start: { from: 'run', run, inputs, isSent: false }, options };
+}
+
+/** The run that carries out this plan: an unfinished one if there is any, otherwise the newest finished one. */
 export async function runOfPlan(
   { run, digest }: SavedPlan,
   state: State,
@@ -203,7 +224,8 @@ export async function runOfPlan(
 ): Promise<StoredRun | undefined> {
   const runs = (await state.runs.all()).filter((known) => {
     const { plan } = known.options as Partial<ImportOptions>;
-    const isOf = plan?.run === run && plan.digest === digest;
+    // A run that began without a plan may have been saved as one.
+    const isOf = plan ? plan.run === run && plan.digest === digest : known.run === run;
     return isOf && known.status !== 'rejected' && known.status !== 'held' && sameScope(known.scope, scope);
   });
   return runs.find(({ finished }) => !finished) ?? runs[0];
@@ -221,17 +243,27 @@ export function optionsOfPlan(plan: SavedPlan): ImportOptions {
   };
 }
 
+/** What a plan is applied with: inputs that are elsewhere now, whether to send it again, and what differs from its options. */
+export interface Applying {
+  inputs: readonly string[];
+  again: boolean;
+  how: Changes;
+}
+
 /**
  * The start and the options of a saved plan, or of its unfinished run.
- * @param found the run that applied it; undefined if there is none
+ * @returns the run that has ended with it, if nothing is to be sent
+ * @throws UsageError if the plan is for another service or account, or has no changes to hold back
  */
 export async function startOfPlan(
   plan: SavedPlan,
-  found: StoredRun | undefined,
-  inputs: readonly string[],
-  how: Changes,
-  state: State,
-): Promise<{ start: Start; options: ImportOptions }> {
+  { inputs, again, how }: Applying,
+  deps: Pick<ImportDeps, 'state' | 'scope' | 'tokenHash'>,
+): Promise<{ start: Start; options: ImportOptions } | { ended: StoredRun }> {
+  const { state } = deps;
+  await checkAccount(plan, deps);
+  const found = await runOfPlan(plan, state, deps.scope!);
+  if (!again && found && (found.finished || found.status === 'superseded')) return { ended: found };
   const planned = optionsOfPlan(plan);
   if (found && !found.finished) {
     // The plan contains the private values, so they need not be given again. A run that timed out could time out again
