@@ -5,9 +5,9 @@ import { DuplicateFinder } from '../plan/duplicates.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import type { Scanned } from '../plan/plan.js';
 import type { SavedPlan, SavedRequest } from '../plan/saved-plan.js';
-import type { OpenedInput, Scan, Start } from '../read/index.js';
+import type { OpenedInput, Scan } from '../read/index.js';
 import { UNSENT } from '../send/request.js';
-import { type RequestRecord, rowsOfFirst } from '../state/requests.js';
+import type { RequestRecord } from '../state/requests.js';
 import type { PlannedRequests } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import { stateId } from './saved-plans.js';
@@ -119,35 +119,4 @@ function recordsOf({ requests }: SavedPlan): RequestRecord[] {
     state: 'withdrawn',
     reason: 'planned',
   }));
-}
-
-/** All ranges of a request, each with its number of rows to send, including merged ones. */
-function rangesOfSaved(request: SavedRequest): SavedRange[] {
-  const { input, first_row, last_row, first_line, last_line, more = [] } = request;
-  const first = { input, first_row, last_row, first_line, last_line, rows: rowsOfFirst(request) };
-  return [first, ...more];
-}
-
-/**
- * Where to start reading an input, so that rows of finished requests are skipped. Null: at the first row,
- * because the plan has no byte offset to start from, or an unfinished request needs earlier rows.
- * @param isDone whether nothing is left to send of the request with this number
- */
-export function startOfRest(
-  { requests }: SavedPlan,
-  input: number,
-  isDone: (seq: number) => boolean,
-): Start | null {
-  const numbered = requests.map((request, index) => ({ ...request, seq: index + 1 }));
-  // A request that begins in another input continues with the first rows of this one.
-  const reaches = ({ input: first, more = [] }: SavedRequest): boolean =>
-    first !== input && more.some((range) => range.input === input);
-  if (numbered.some((request) => reaches(request) && !isDone(request.seq))) return null;
-  const own = numbered.filter((request) => request.input === input);
-  const next = own.find(({ seq }) => !isDone(seq)) ?? own.at(-1);
-  if (next?.offset === undefined) return null;
-  const { offset, first_line, first_row, last_row } = next;
-  // The offset is that of `first_line`, the first row to send, which may not be the first row of the range.
-  const isFirst = rangesOfSaved(next)[0]!.rows === last_row - first_row + 1;
-  return isFirst ? { offset, line: first_line, row: first_row - 1 } : null;
 }

@@ -18,7 +18,6 @@ import type { RequestRecord } from '../state/requests.js';
 import type { SentIds } from '../state/sent-ids.js';
 import type { State } from '../state/state.js';
 import { isDone } from './accounting.js';
-import { startOfRest } from './applied-plan.js';
 import { unchangedIds } from './compared.js';
 import type { Session } from './session.js';
 
@@ -76,12 +75,7 @@ async function* chunksOf(session: Session, kind: Kind, items: number): Chunks {
 
 /** What `send/read-chunks.ts` needs to split rows into requests. */
 export function chunkDepsOf(session: Session): ChunkDeps {
-  const { options, deps, opened, start, run } = session;
-  const isSentAgain = again(session);
-  const isDoneWith = (seq: number): boolean => {
-    const r = run.requests.of(seq);
-    return r !== undefined && !isSentAgain(r);
-  };
+  const { options, deps, opened, run } = session;
   return {
     options,
     limits: { items: options.chunkSize, bytes: options.chunkBytes },
@@ -91,8 +85,7 @@ export function chunkDepsOf(session: Session): ChunkDeps {
     known: (kind) => session.known.of(kind),
     compared: (kind, known) => session.compared.of(kind, known),
     recorded: (kind) => run.requests.all.filter((r) => r.parent === null && opened[r.input]!.kind === kind),
-    isSentAgain,
-    startAt: (input) => (start.from === 'plan' ? startOfRest(start.plan, input, isDoneWith) : null),
+    isSentAgain: again(session),
   };
 }
 

@@ -62,15 +62,11 @@ export class Session {
   /** The inputs were opened: prepares for reading them, and for their rejected rows. */
   open(opened: readonly OpenedInput[]): void {
     const { cwd, state, rehearsal = false } = this.deps;
-    const { rejects: path } = this.options;
+    const { rejects: path, dryRun } = this.options;
+    // The file of a run stays as it is while a plan of the run is made.
+    const isRehearsal = rehearsal || (dryRun && this.run.earlier !== null);
     this.opened = opened;
-    this.rejecting = new Rejecting(opened, {
-      cwd,
-      path,
-      state,
-      run: () => this.run.id,
-      isRehearsal: rehearsal,
-    });
+    this.rejecting = new Rejecting(opened, { cwd, path, state, run: () => this.run.id, isRehearsal });
     for (const input of opened) this.pool.prepare(input);
     // Its errors are ignored: the same call fails again when it is needed.
     if (!this.options.dryRun) this.deps.client().catch(() => {});

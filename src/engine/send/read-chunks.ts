@@ -5,14 +5,7 @@ import type { SendOptions } from '../options.js';
 import type { Comparison, Known } from '../plan/compare.js';
 import { measure, type RequestTotals, type Volume } from '../plan/estimate.js';
 import { acceptedOf, type Scanned } from '../plan/plan.js';
-import {
-  buildItems,
-  itemMemory,
-  type Pool,
-  refuseChanged,
-  type Start,
-  startsAnywhere,
-} from '../read/index.js';
+import { buildItems, itemMemory, type Pool, refuseChanged } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { Chunk } from './chunk.js';
 import { serialize } from './chunk.js';
@@ -32,8 +25,6 @@ export interface ChunkDeps {
   recorded(kind: Kind): ChunkRules['recorded'];
   /** Whether the rows of a recorded request are sent again. */
   isSentAgain(recorded: RequestRecord): boolean;
-  /** Where to begin in an input (by its index in the run); null: at the first row. */
-  startAt(input: number): Start | null;
 }
 
 /**
@@ -66,13 +57,11 @@ async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: Chun
 async function* batchesOf(
   inputs: Scanned['inputs'],
   kind: Kind,
-  { startAt, hashKey, pool, signal }: ChunkDeps,
+  { hashKey, pool, signal }: ChunkDeps,
 ): AsyncGenerator<InputBatch> {
   for (const [input, { opened, scan }] of inputs.entries()) {
     if (opened.kind !== kind) continue;
-    const start = startAt(input);
-    const from = start && startsAnywhere(opened) ? start : undefined;
-    const options = { hashKey, pool, planned: scan.marks, signal, from };
+    const options = { hashKey, pool, planned: scan.marks, signal };
     for await (const batch of buildItems(opened, scan.schema, options)) {
       yield { input, batch, done: () => itemMemory.give(batch.items.buffer) };
     }

@@ -89,7 +89,7 @@ export interface RequestRecord extends RequestRange {
  * Number of rows of the first range that are sent, including merged ones: what the other ranges leave of the
  * total.
  */
-export const rowsOfFirst = ({
+const rowsOfFirst = ({
   rows,
   merged = 0,
   more = [],

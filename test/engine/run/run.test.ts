@@ -220,7 +220,7 @@ describe('options of a run', () => {
 
   test.runIf(process.platform !== 'win32')('they lie in a private file', async ({ state }) => {
     await stored(state, secret);
-    expect(statSync(join(state.spools.folder('run-1'), 'set.json')).mode & 0o777).toBe(0o600);
+    expect(statSync(join(state.spools.folder('run-1'), 'values.json')).mode & 0o777).toBe(0o600);
   });
 
   test('without them the run cannot go on, and says so', async ({ state }) => {
@@ -236,38 +236,33 @@ describe('options of a run', () => {
     expect(restoreOptions(state, run, { sets })).toEqual(secret);
   });
 
-  test.for(['set.json', 'where.json'])(
-    'a %s that was cut short counts as missing',
-    async (name, { state }) => {
-      const options: ImportOptions = { ...secret, where: [['tier', '=', 'gold']] };
-      const run = await stored(state, options);
-      truncateSync(join(state.spools.folder('run-1'), name), 5);
-      const missing = name === 'set.json' ? { set: ['source', '__proto__'] } : { where: ['tier='] };
-      expect(() => restoreOptions(state, run)).toThrow(
-        expect.objectContaining({
-          problem: { code: 'values_missing', run: 'run-1', set: [], where: [], ...missing },
-        }),
-      );
-      const given = { sets: [secret.rules.set], where: options.where };
-      expect(restoreOptions(state, run, given)).toEqual(options);
-    },
-  );
+  test('a file that was cut short counts as missing', async ({ state }) => {
+    const options: ImportOptions = { ...secret, where: [['tier', '=', 'gold']] };
+    const run = await stored(state, options);
+    truncateSync(join(state.spools.folder('run-1'), 'values.json'), 5);
+    const missing = { set: ['source', '__proto__'], where: ['tier='] };
+    expect(() => restoreOptions(state, run)).toThrow(
+      expect.objectContaining({ problem: { code: 'values_missing', run: 'run-1', ...missing } }),
+    );
+    const given = { sets: [secret.rules.set], where: options.where };
+    expect(restoreOptions(state, run, given)).toEqual(options);
+  });
 
   test('they are replaced as a whole: what was there is not written to', async ({ state }) => {
     await storeOptions(state, 'run-1', secret);
     const folder = state.spools.folder('run-1');
-    linkSync(join(folder, 'set.json'), join(folder, 'before'));
+    linkSync(join(folder, 'values.json'), join(folder, 'before'));
     const before = readFileSync(join(folder, 'before'), 'utf8');
     await storeOptions(state, 'run-1', withRules({ set: [['source', 'other']] }));
     expect(readFileSync(join(folder, 'before'), 'utf8')).toBe(before);
-    expect(readFileSync(join(folder, 'set.json'), 'utf8')).toContain('other');
-    expect(readdirSync(folder).sort()).toEqual(['before', 'set.json']);
+    expect(readFileSync(join(folder, 'values.json'), 'utf8')).toContain('other');
+    expect(readdirSync(folder).sort()).toEqual(['before', 'values.json']);
   });
 
   test('where they cannot be written, nothing begins', async ({ state }) => {
-    mkdirSync(join(state.spools.folder('run-1'), 'set.json'));
+    mkdirSync(join(state.spools.folder('run-1'), 'values.json'));
     const storing = storeOptions(state, 'run-1', secret);
     await expect(storing).rejects.toThrow(StateError);
-    await expect(storing).rejects.toThrow(/cannot save the constant values to .*set\.json/);
+    await expect(storing).rejects.toThrow(/cannot save constant values and conditions to .*values\.json/);
   });
 });
