@@ -92,7 +92,11 @@ const HISTORY = ['history', 'history company', 'history user'];
 
 /** Options of single commands. */
 export const OTHERS = {
-  inputs: row(types.INPUT_TYPE, { spelled: '--input', repeatable: true, commands: ['apply', 'resume', 'runs'] }),
+  inputs: row(types.INPUT_TYPE, {
+    spelled: '--input',
+    repeatable: true,
+    commands: ['apply', 'resume', 'runs'],
+  }),
   expect: row(text('sha256'), { commands: ['apply'] }),
   again: row(FLAG, { commands: ['apply'] }),
   watch: row(FLAG, { commands: ['job'] }),
