@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { COMMANDS } from '../src/cli/commands/index.js';
+import { COMMANDS } from '../src/cli/main.js';
 
 const SRC = resolve(import.meta.dirname, '../src');
 
@@ -81,22 +81,13 @@ const ALLOWED: Record<string, string[]> = {
   'cli/settings': [...BASE, 'contract', 'engine/service', 'engine/state', 'cli/advice', 'cli/options'],
   'cli/facts': [...BASE, 'contract', 'engine/send', 'engine/service', 'engine/state', 'cli/advice'],
   'cli/output': [...BASE, 'contract', 'cli/advice', 'cli/facts'],
-  'cli/context': [
-    'cli/advice',
-    'engine/util',
-    'engine/service',
-    'engine/state',
-    'cli/options',
-    'cli/settings',
-    'cli/output',
-  ],
   'cli/world': ['engine/util', 'engine/errors', 'cli/output'],
-  'cli/create-context': [
+  'cli/context': [
     'cli/advice',
     ...BASE,
     'contract',
     ...ENGINE,
-    'cli/context',
+    'cli/options',
     'cli/settings',
     'cli/output',
     'sandbox',
@@ -131,7 +122,6 @@ const ALLOWED: Record<string, string[]> = {
     'cli/advice',
     ...BASE,
     'cli/context',
-    'cli/create-context',
     'cli/commands',
     'cli/options',
     'cli/output',
@@ -180,19 +170,18 @@ describe('imports point down', () => {
     const users = imports.filter(({ from, to }) => layerOf(to) === 'sandbox' && layerOf(from) !== 'sandbox');
     for (const { from } of users)
       expect(from).toMatch(
-        /^cli\/(?:commands\/(?:sandbox(?:-data)?|help)\.ts|create-context\.ts|options\/others\.ts)$/,
+        /^cli\/(?:commands\/(?:sandbox(?:-data)?|help)\.ts|context\.ts|options\/others\.ts)$/,
       );
   });
 
   test('no command imports another', () => {
-    const index = readFileSync(join(SRC, 'cli/commands/index.ts'), 'utf8');
-    const commands = [...index.matchAll(/import\('\.\/([^']+)\.js'\)/g)].map(
+    const index = readFileSync(join(SRC, 'cli/main.ts'), 'utf8');
+    const commands = [...index.matchAll(/import\('\.\/commands\/((?!command|help-page)[^']+)\.js'\)/g)].map(
       ([, name]) => `cli/commands/${name}.ts`,
     );
     expect(commands.length).toBeGreaterThan(8);
     const wrong = imports.filter(
-      ({ from, to }) =>
-        from !== 'cli/commands/index.ts' && from !== to && commands.includes(to) && commands.includes(from),
+      ({ from, to }) => from !== to && commands.includes(to) && commands.includes(from),
     );
     expect(wrong).toEqual([]);
   });

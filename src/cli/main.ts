@@ -6,15 +6,49 @@
  */
 import type { Command, CommanderError } from 'commander';
 import { Exit, type ExitCode, OutputError } from '../engine/errors.js';
-import type { Flags, Tree, Wire } from './commands/command.js';
-import { COMMANDS } from './commands/index.js';
+import type { AnySpec, Flags, Tree, Wire } from './commands/command.js';
+import TEXTS from './commands/commands.json' with { type: 'json' };
 import type { Context, GlobalFlags, World } from './context.js';
-import { writeOut } from './output/write.js';
+import { writeOut } from './output/terminal.js';
 import { worldOf } from './world.js';
 
 declare const PROFILES_VERSION: string | undefined;
 /** Set by the build from package.json. */
 export const VERSION = typeof PROFILES_VERSION === 'string' ? PROFILES_VERSION : '0.0.0-dev';
+
+const importing = () => import('./commands/import.js');
+
+/** What loads each command, in the order of help. */
+const LOAD: Readonly<Record<string, () => Promise<{ command: AnySpec }>>> = {
+  // What it needs is loaded for an import only, not for help.
+  import: async () => ({
+    command: {
+      options: async (...given) => (await importing()).options(...given),
+      run: async (asked, context) => (await importing()).run(asked, context),
+    },
+  }),
+  inspect: () => import('./commands/inspect.js'),
+  sandbox: () => import('./commands/sandbox.js'),
+  doctor: () => import('./commands/doctor.js'),
+  resume: async () => ({ command: (await import('./commands/resume.js')).resume }),
+  apply: async () => ({ command: (await import('./commands/resume.js')).apply }),
+  runs: () => import('./commands/runs.js'),
+  history: () => import('./commands/history.js'),
+  job: async () => ({ command: (await import('./commands/jobs.js')).job }),
+  jobs: () => import('./commands/jobs.js'),
+  lookups: () => import('./commands/lookups.js'),
+  identify: () => import('./commands/identify.js'),
+  config: () => import('./commands/config.js'),
+  state: () => import('./commands/state.js'),
+  completion: () => import('./commands/completion.js'),
+  help: () => import('./commands/help.js'),
+};
+
+/** All commands. `heading`: where help lists it. */
+export const COMMANDS = Object.entries(LOAD).map(([name, load]) => {
+  const { heading, summary } = TEXTS[name as 'import'];
+  return { heading, name, summary, load };
+});
 
 /** Words that users type to see the version. */
 const VERSION_WORDS = new Set(['--version', '-v', '-V', 'version']);
@@ -37,9 +71,8 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   let code: ExitCode = Exit.done;
   const wire: Wire = (of) => {
     return async (...all: unknown[]) => {
-      const [{ createContext }, { checkFlags, withSettings }, { pathOf }] = await Promise.all([
-        import('./create-context.js'),
-        import('./options/flags.js'),
+      const [{ createContext }, { checkFlags, pathOf, withSettings }] = await Promise.all([
+        import('./context.js'),
         import('./options/index.js'),
       ]);
       const command = all.at(-1) as Command;
@@ -53,7 +86,7 @@ export async function runCommand(argv: readonly string[], world: World): Promise
       const { exit, message } = typeof ended === 'object' ? ended : { exit: ended, message: undefined };
       code = exit;
       if (code === Exit.done || !opened.flags.json) return;
-      world.stderr.write((await import('./output/error.js')).endingLine(code, message));
+      world.stderr.write((await import('./output/summary.js')).endingLine(code, message));
     };
   };
   let failed = false;
@@ -61,13 +94,13 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   const report = async (thrown: unknown): Promise<void> => {
     const [{ CommanderError }, { errorLines }, { commandsOf }] = await Promise.all([
       import('commander'),
-      import('./output/error.js'),
+      import('./output/summary.js'),
       import('./advice/commands.js'),
     ]);
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return; // --help, --version
     const error =
       thrown instanceof CommanderError
-        ? (await import('./commands/usage.js')).usageError(thrown, parsing.get(thrown)!)
+        ? (await import('./commands/help-page.js')).usageError(thrown, parsing.get(thrown)!)
         : thrown;
     const early = {
       json: argv.includes('--json'),
@@ -101,10 +134,10 @@ export async function runCommand(argv: readonly string[], world: World): Promise
 /** Declares the commands of which a running one knows only the names. */
 function loaderFor(running: Command): Tree['load'] {
   return async (command) => {
+    const { declare } = await import('./commands/command.js');
     const entry = COMMANDS.find(({ name }) => name === command.name());
     const isDeclared = command === running || command === running.parent;
     if (!entry || isDeclared || command.parent?.parent !== null) return;
-    const { declare } = await import('./commands/command.js');
     declare((await entry.load()).command, command, () => async () => {});
   };
 }
@@ -116,17 +149,16 @@ const columnsOf = ({ isTTY, columns }: World['stdout']): number => (isTTY && col
  * calls.
  */
 export async function commandTree(argv: readonly string[], world: World, wire: Wire): Promise<Command> {
-  const [{ Command }, { builtIn, declareOptions }, { addExamples, declare }, { typedIn }] = await Promise.all(
-    [
+  const [commander, options, { addExamples, declare }, { firstPage, firstSteps, unknownCommand }, typed] =
+    await Promise.all([
       import('commander'),
       import('./options/index.js'),
       import('./commands/command.js'),
+      import('./commands/help-page.js'),
       import('./advice/typed.js'),
-    ],
-  );
-  const [version, help] = [builtIn('version'), builtIn('help')];
-  const { firstPage } = await import('./commands/help-page.js');
-  const program: Command = new Command('profiles')
+    ]);
+  const [version, help] = [options.builtIn('version'), options.builtIn('help')];
+  const program: Command = new commander.Command('profiles')
     .description(
       'Import company and user profiles in bulk: plan first, resume after a failure, lose nothing.',
     )
@@ -136,18 +168,18 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     // Without a command, the program prints first steps or help. Because this is an action, an unknown flag
     // is still an error.
     .action(async () => {
-      const steps = argv.length > 0 ? null : (await import('./commands/usage.js')).firstSteps(world);
+      const steps = argv.length > 0 ? null : await firstSteps(world);
       if (steps === null) program.outputHelp();
       else await writeOut(world.stdout, steps);
     })
     .configureHelp({ formatHelp: (command, { helpWidth }) => firstPage(command, helpWidth ?? HELP_COLUMNS) });
-  declareOptions(program);
+  options.declareOptions(program);
   addExamples(program, [
     'profiles import companies.csv --region sandbox',
     'profiles lookups embeds --json --region sandbox',
     'profiles help exit-codes',
   ]);
-  const called = typedIn(argv).command;
+  const called = typed.typedIn(argv).command;
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).description(entry.summary).helpGroup(entry.heading);
     if (entry.name === called) declare((await entry.load()).command, command, wire);
@@ -171,7 +203,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   const followsUnknownFlag =
     before?.startsWith('-') && !program.options.some((option) => option.long === before);
   if (called === undefined || names.includes(called) || followsUnknownFlag) return program;
-  throw (await import('./commands/usage.js')).unknownCommand(called, names);
+  throw unknownCommand(called, names);
 }
 
 const descendants = (command: Command): Command[] =>

@@ -5,9 +5,7 @@ import { Writable } from 'node:stream';
 import { OutputError } from '../engine/errors.js';
 import { systemClock } from '../engine/util/clock.js';
 import type { World } from './context.js';
-import { breakCommands, inGitHubActions } from './output/safe.js';
-import type { TextStream } from './output/terminal.js';
-import { isReaderGone } from './output/write.js';
+import { breakCommands, inGitHubActions, isReaderGone, type TextStream } from './output/terminal.js';
 
 /** Makes the world. The first signal stops reading; the second one ends the work in flight (contract §4). */
 export function worldOf(host: NodeJS.Process): World {

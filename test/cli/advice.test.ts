@@ -1,14 +1,19 @@
 /** Hints whose words or commands depend on the problem, the command line, or the shell. */
-import { expect, test } from 'vitest';
-import { type Commands, commandsOf } from '../../src/cli/advice/commands.js';
+import { describe, expect, test } from 'vitest';
+import { type Changes, type Commands, commandsOf } from '../../src/cli/advice/commands.js';
+import { type Known, nextSteps } from '../../src/cli/advice/next.js';
 import { errorWords, warningText, wordsOf } from '../../src/cli/advice/words.js';
 import { factsOf, inWords } from '../../src/cli/facts/index.js';
 import { InputError, StateError, UsageError } from '../../src/engine/errors.js';
 import type { ImportEvent } from '../../src/engine/events.js';
+import type { Summary } from '../../src/engine/model.js';
 import type { Problem, ProblemOf } from '../../src/engine/problems.js';
-import { aSummary } from '../support/runs.js';
+import { aCause, aJob, aSummary } from '../support/runs.js';
 
 const commands = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
+
+const typedAs = (line: string): Commands =>
+  commandsOf({ argv: line.split(' '), world: { env: {}, platform: 'linux', cwd: '/' } });
 
 const CASES: {
   [C in Problem['code']]?: [data: Omit<ProblemOf<C>, 'code'>, hint: string | undefined, message?: string];
@@ -23,27 +28,11 @@ const CASES: {
     },
     'choose the encoding in which the line reads right:\n--encoding windows-1252  c1,Café\n--encoding iso-8859-2    c1,Cafĕ',
   ],
-  duplicate_column: [
-    { column: 'First name' },
-    "rename or remove one of them, or add --rename-duplicates to call the second one 'First name_2'",
-  ],
   too_many_columns: [
     { columns: 20_000 },
     'leave some out of the export; for a CSV, check that its delimiter is the right one; to read them all:\n  profiles import -o max_columns=20000',
   ],
   stdin_is_terminal: [{}, 'pipe a file in:\n  profiles import - < companies.csv'],
-  zone_open: [
-    { path: 'm.json', columns: ['Since'] },
-    'write it there, or name it with --zone, such as:\n  profiles import --zone Europe/Berlin',
-  ],
-  rows_in_array: [
-    {
-      path: 'a.json',
-      jsonPath: 'data.list',
-      otherwise: { path: 'a.json', paths: ['a.json'], kind: 'companies', column: 'Firm', company: null },
-    },
-    'if the rows are in data.list:\n  profiles import a.json --json-path data.list\nif the rows are companies by Firm:\n  profiles import a.json --kind companies --id Firm',
-  ],
   rows_in_sheet: [
     {
       path: 'a.xlsx',
@@ -56,32 +45,10 @@ const CASES: {
     { path: 'a.csv', paths: ['a.csv'], kind: 'companies', column: 'Company Number', company: null },
     "if the rows are companies by Company Number:\n  profiles import a.csv --kind companies --id 'Company Number'",
   ],
-  no_identifier: [
-    { path: 'a.csv', paths: ['a.csv', 'b c.csv'], kind: 'companies', column: 'Symbol', company: null },
-    "say what each file contains in a mapping file:\n  profiles inspect a.csv 'b c.csv' --write-mapping mapping.json\ncheck it, then import with it:\n  profiles import a.csv 'b c.csv' --mapping mapping.json",
-  ],
-  kind_ambiguous: [
-    { path: 'a.csv', user: 'owner id', company: 'company_id' },
-    "if its rows are companies:\n  profiles import a.csv --kind companies --id company_id\nif they are users:\n  profiles import a.csv --kind users --id 'owner id'",
-  ],
-  names_alike: [
-    { path: 'a.csv', kind: 'users', field: 'company_id', columns: ['Company ID', 'companyId'] },
-    "say which one it is:\n  profiles import --company-id 'Company ID'",
-  ],
   id_for_both: [
     { column: 'Email', kinds: ['users'] },
     'name the columns with --user-id and --company-id, or in a section for each kind of the mapping file',
     '--id Email: the inputs are companies and users, and --id is for inputs of one kind',
-  ],
-  rule_for_identifier: [
-    { rule: 'exclude', column: 'company_id' },
-    'leave --exclude out, or name another --id',
-    '--exclude company_id: it is the identifier',
-  ],
-  identifier_as_key: [
-    { key: 'company_id', kind: 'companies', column: 'Account' },
-    'leave that out, and name the column instead: --id Account',
-    '--map: "company_id" is the identifier, not metadata',
   ],
   cells_of_other_type: [
     { column: 'Annual Revenue', type: 'number' },
@@ -113,10 +80,6 @@ const CASES: {
     { texts: ['NULL', '\\N'], optional: true },
     "--null NULL --null '\\N' leaves it out; --allow-id NULL --allow-id '\\N' accepts it as an identifier",
   ],
-  stray_values: [
-    { column: 'Created', markers: ['n/a'], type: 'datetime:M/d/yyyy H:mm@<zone>', rows: 2 },
-    "to convert them and reject those 2 rows: --null n/a --type 'Created=datetime:M/d/yyyy H:mm@UTC' (with the zone of its times instead of UTC)",
-  ],
   state_emptied: [
     { file: 'my state/state.db' },
     "restore a copy of it, or begin again, where every row is new and nothing can be resumed: rm 'my state/state.db'",
@@ -127,18 +90,6 @@ const CASES: {
     "import with --state 'postgres://ci@db/profiles?schema=profiles', or set it for good:\n  profiles config set state 'postgres://ci@db/profiles?schema=profiles'",
   ],
   import_running: [{ run: 'run-1' }, 'wait for it to end; to see its progress:\n  profiles runs run-1'],
-  rejects_of_unknown_run: [
-    { path: 'a b.rejects.csv' },
-    "put 'a b.rejects.csv.json' beside it, use the state that its run used, or say what the columns are: --mapping <file>, --type '*=string' (all columns are text), or --type '*=auto'",
-  ],
-  constants_missing: [
-    { keys: ['tier', 'a b'] },
-    "repeat --set tier=… --set 'a b='…, or leave a key out with --exclude",
-  ],
-  input_changed: [
-    { paths: ['my file.csv'] },
-    "restore the old content, or import the file again:\n  profiles import 'my file.csv'",
-  ],
   plan_elsewhere: [
     { region: 'eu', account: 'my account' },
     "apply it there:\n  profiles import --region eu --account 'my account'",
@@ -148,21 +99,9 @@ const CASES: {
     "add them: --set tier=… --set 'my key='… --where 'plan!='…",
   ],
   jobs_unfinished: [{ jobs: ['a', 'b c'] }, "to follow them:\n  profiles job a 'b c' --watch"],
-  token_refused: [
-    {},
-    'check the API key (PROFILES_TOKEN, PROFILES_TOKEN_FILE, or in the config file) and that it belongs to this region; to set another one:\n  profiles config set token',
-  ],
   read_refused: [
     {},
     'check the base URL and, for a job, its id\nto see the settings:\n  profiles config list\nto list the known jobs:\n  profiles jobs',
-  ],
-  no_answer: [
-    {},
-    'check the network, the base URL and the proxy settings\nto check the rest:\n  profiles doctor',
-  ],
-  canary_not_completed: [
-    { run: 'r-1', failed: true, rows: 3 },
-    'rows or mapping at fault: fix them and import again\nservice fixed: send the same rows again as the new canary:\n  profiles resume r-1',
   ],
 };
 
@@ -183,8 +122,7 @@ test.each([
   // Stdin cannot be read again.
   ['import -', undefined],
 ])('a request that was refused by `%s` is skipped with a command that continues the run', (line, skip) => {
-  const typed = commandsOf({ argv: line.split(' '), world: { env: {}, platform: 'linux', cwd: '/' } });
-  const lines = wordsOf({ code: 'request_refused', run: 'r-1' }, typed).hint!.split('\n');
+  const lines = wordsOf({ code: 'request_refused', run: 'r-1' }, typedAs(line)).hint!.split('\n');
   expect(lines.slice(4)).toEqual(skip === undefined ? [] : ['to skip the whole request:', `  ${skip}`]);
 });
 
@@ -202,9 +140,6 @@ test('percentages without their sign are explained', () => {
     'they have no "%": --type rate=number sends the numbers as they are (a workbook has 12.5 % as 0.125)',
   );
 });
-
-const typedAs = (line: string): Commands =>
-  commandsOf({ argv: line.split(' '), world: { env: {}, platform: 'linux', cwd: '/' } });
 
 test.each([
   [
@@ -323,5 +258,94 @@ test('events have the texts, and the summary those of all warnings; nothing else
       next: [{ what: 'continue with', command: 'profiles resume run-1', shared: 'profiles resume run-1' }],
       resume: 'profiles resume run-1',
     },
+  });
+});
+
+test.each<[string, Changes, string]>([
+  ['import a.csv --skip-invalid', { plus: ['--skip-invalid'] }, 'import a.csv --skip-invalid'],
+  ['import a.csv --canary=5', { plus: ['--canary', '9'] }, 'import a.csv --canary 9'],
+  ['import a.csv --set x=1', { plus: ['--set', 'y=2'] }, 'import a.csv --set x=1 --set y=2'],
+  ['apply p.json --region eu', { plus: ['--region', 'mine'] }, 'apply p.json --region mine'],
+  ['apply p.json --region eu', { without: ['--region'] }, 'apply p.json'],
+])('%s with %j', (line, changes, command) => {
+  expect(typedAs(line).again(changes)).toBe(`profiles ${command}`);
+});
+
+test('a flag that is removed does not come back from the environment', () => {
+  const env = { PROFILES_ACCOUNT: 'prod', PROFILES_REGION: 'eu' };
+  const { again } = commandsOf({ argv: ['apply', 'p.json'], world: { env, platform: 'linux', cwd: '/' } });
+  expect(again({ without: ['--account'] })).toBe('profiles apply p.json --region eu');
+});
+
+type About = Omit<Partial<Known>, 'commands'>;
+
+function nextOf(line: string, over: Partial<Summary>, known: About = {}): string[] {
+  return nextSteps(aSummary(over), { commands: typedAs(line), failed: [], ...known }).map(
+    ({ what, command }) => `${what}: ${command}`,
+  );
+}
+
+const rows = (rejected: number): Summary['rows'] => ({ ...aSummary().rows, rejected });
+const REJECTED: Partial<Summary> = {
+  rows: { ...rows(2), unsent: 995 },
+  files: [{ ...aSummary().files[0]!, rejects_file: 'a.rejects.csv' }],
+};
+
+describe('rows are invalid, and nothing was sent', () => {
+  const rejected = (causes: readonly Problem[], more: Partial<Summary> = {}): Partial<Summary> => ({
+    ...REJECTED,
+    status: 'rejected',
+    jobs: [],
+    causes: causes.map((problem) => aCause({ problem })),
+    ...more,
+  });
+  const money: Problem = {
+    code: 'cells_of_other_type',
+    column: 'Annual Revenue',
+    type: 'money',
+    isWider: true,
+  };
+
+  test('the flags that read them come first, in place of those that do not', () => {
+    const line = ['import', 'a.csv', '--type', 'Annual Revenue=number', '--type', 'n=integer'];
+    const commands = commandsOf({ argv: line, world: { env: {}, platform: 'linux', cwd: '/' } });
+    const [step, ...more] = nextSteps(
+      aSummary(rejected([money, { code: 'short_rows' }, { code: 'stray_quotes' }])),
+      {
+        commands,
+        failed: [],
+      },
+    );
+    expect([step, more]).toMatchObject([
+      {
+        what: 'import again with what reads the rejected rows',
+        command: "profiles import a.csv --type n=integer --type 'Annual Revenue=money' --lenient-quotes",
+      },
+      [],
+    ]);
+  });
+
+  test('a flag that reads the rows of several causes is named once', () => {
+    const causes: Problem[] = [{ code: 'stray_quotes' }, { code: 'white_space' }, { code: 'stray_quotes' }];
+    expect(nextOf('import a.csv', rejected(causes))).toEqual([
+      'import again with what reads the rejected rows: profiles import a.csv --lenient-quotes --trim',
+    ]);
+  });
+
+  test('of a setting, the value that is enough for all causes replaces the one that was typed', () => {
+    const deeper = (needed: number) => ({ code: 'over_limit', option: 'maxDepth', needed }) as const;
+    const causes = [deeper(70), deeper(90), deeper(80)];
+    expect(nextOf('import a.json -o max_depth=65 -o max_columns=9', rejected(causes))).toEqual([
+      'import again with what reads the rejected rows: profiles import a.json -o max_columns=9 -o max_depth=90',
+    ]);
+  });
+});
+
+describe('unfinished jobs are followed if no other step continues them', () => {
+  test('a job that the service no longer knows is not followed', () => {
+    const jobs = [aJob({ status: 'unknown' })];
+    expect(nextOf('import a.csv', { status: 'partial', jobs })).toEqual([
+      'see what became of its rows: profiles runs run-1',
+    ]);
   });
 });

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { COMMANDS } from '../../src/cli/commands/index.js';
+import { COMMANDS } from '../../src/cli/main.js';
 import { type CliResult, cli, scratch } from '../support/cli.js';
 import { atTerminal } from './commands/terminal.js';
 import { INVOCATIONS, type Invocation, WRONG_TOKEN } from './invocations.js';

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { COMMANDS } from '../../src/cli/commands/index.js';
+import { COMMANDS } from '../../src/cli/main.js';
 import { built } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { INVOCATIONS, type Invocation } from './invocations.js';

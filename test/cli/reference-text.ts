@@ -1,10 +1,9 @@
 /** The text of `docs/reference.md`, from the table of options and the command tree. */
 import { PassThrough } from 'node:stream';
 import type { Command } from 'commander';
-import { COMMANDS } from '../../src/cli/commands/index.js';
 import TEXTS from '../../src/cli/commands/topics.json' with { type: 'json' };
 import type { World } from '../../src/cli/context.js';
-import { commandTree } from '../../src/cli/main.js';
+import { COMMANDS, commandTree } from '../../src/cli/main.js';
 import { defaultOf, type Entry, OPTIONS, pathOf } from '../../src/cli/options/index.js';
 
 /** The tree of one command; only `stdout` is looked at while it is made. */

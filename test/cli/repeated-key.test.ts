@@ -1,9 +1,8 @@
 /** A service that repeats the API key: it is printed nowhere and stored nowhere, however it is escaped. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { httpServer } from '../engine/service/support/servers.js';
 import { cli, scratch } from '../support/cli.js';
 
 const TOKEN = 'sk_live/51H8x7Ab';
@@ -15,16 +14,10 @@ const IN_HTML = Array.from(TOKEN, (c) => `&#${c.charCodeAt(0)};`).join('');
 
 /** Imports a company from a service that gives this answer to each request. */
 async function importFrom(status: number, body: string, args: readonly string[] = []) {
-  const server = createServer((request, response) => {
-    request.resume();
-    request.on('end', () => {
-      response.writeHead(request.method === 'POST' ? status : 200, { 'x-request-id': `r-${IN_URL}` });
-      response.end(body);
-    });
+  const { url } = await httpServer((request, response) => {
+    response.writeHead(request.method === 'POST' ? status : 200, { 'x-request-id': `r-${IN_URL}` });
+    response.end(body);
   });
-  await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready));
-  onTestFinished(() => void server.close());
-  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   const cwd = scratch({ 'a.csv': 'company_id,name\nc-1,Acme\n' });
   const env = { PROFILES_TOKEN: TOKEN, PROFILES_BASE_URL: url };
   const report = ['--report', 'r.html', '-o', 'report_values=true', '--outcomes', 'o.csv'];

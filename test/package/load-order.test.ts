@@ -41,13 +41,13 @@ const externalsOf = (module: string): string[] =>
 describe('a start loads', () => {
   it.each([
     'src/cli/main.ts',
-    'src/cli/commands/import.ts',
+    'src/cli/commands/command.ts',
     'src/cli/commands/lookups.ts',
-    'src/cli/create-context.ts',
+    'src/cli/context.ts',
   ])('no package with %s', (module) => expect(packagesOf(module)).toEqual([]));
 
-  it.each(['import', 'lookups', 'runs'])('no database with %s --help', (name) => {
-    expect(externalsOf(`src/cli/commands/${name}.ts`)).not.toContain(BINDING);
+  it.each(['main', 'commands/lookups', 'commands/runs'])('no database with %s, for help', (name) => {
+    expect(externalsOf(`src/cli/${name}.ts`)).not.toContain(BINDING);
     expect(externalsOf('src/engine/state/sqlite/open.ts')).toContain(BINDING);
   });
 

@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { publint } from 'publint';
 import { formatMessage } from 'publint/utils';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { COMMANDS } from '../../src/cli/commands/index.js';
+import { COMMANDS } from '../../src/cli/main.js';
 import { built } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { type Packed, pack, ROOT } from './consumer.js';

@@ -2,6 +2,7 @@
  * Runs a command line in this process, with streams and environment of its own, and returns stdout, stderr,
  * and exit code.
  */
+
 import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';

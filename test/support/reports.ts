@@ -1,6 +1,7 @@
 /** Made-up data for reports: an ordinary run, and what an attacker would put into each text. */
+
+import { type Form, Texts } from '../../src/cli/facts/outcome.js';
 import type { Session } from '../../src/cli/facts/session.js';
-import { type Form, Texts } from '../../src/cli/facts/text.js';
 import { reportPage } from '../../src/cli/output/html/page.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
 import { aCause, aJob, aPlan, aSummary, type Ended, factsAbout } from './runs.js';

@@ -3,6 +3,7 @@
  * nothing of this command's environment except its secrets: it carries the flags that chose config, account, region,
  * hosts, and state, even if the environment chose them.
  */
+
 import { existsSync } from 'node:fs';
 import { isLoopback } from '../../engine/service/address.js';
 import { hasPassword } from '../../engine/state/location.js';

@@ -1,4 +1,5 @@
 /** What helps with problems of inputs, columns, and cells: hints with the flags for them. */
+
 import { ID_FIELD, type Kind, SOME_ZONE } from '../../engine/model.js';
 import type { ColumnRule, ProblemOf, Reading } from '../../engine/problems.js';
 import type { Commands } from './commands.js';

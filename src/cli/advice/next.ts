@@ -1,4 +1,5 @@
 /** What a user would run after an import: the summary's `next` (contract §3). Pure. */
+
 import type { Summary } from '../../engine/model.js';
 import type { Problem } from '../../engine/problems.js';
 import { hasEnded } from '../../engine/service/names.js';

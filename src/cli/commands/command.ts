@@ -6,8 +6,7 @@ import { type Advice, hintText } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { declareOptions, type Flags, pathOf, usage } from '../options/index.js';
 import { stopOnSignal, whileWaiting } from '../output/display.js';
-import { safeHint } from '../output/safe.js';
-import { writeJson, writeOut } from '../output/write.js';
+import { safeHint, writeJson, writeOut } from '../output/terminal.js';
 import TEXTS from './commands.json' with { type: 'json' };
 
 export type { Flags };

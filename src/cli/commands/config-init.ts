@@ -1,16 +1,21 @@
 /** `profiles config init`: writes the config file from flags, from answers at a terminal, or from both. */
+
+import { addAbortSignal } from 'node:stream';
 import { AuthError, ConfigError, Exit, type ExitCode } from '../../engine/errors.js';
+import { parseHost } from '../../engine/service/address.js';
+import { withoutPassword } from '../../engine/state/location.js';
 import { errorWords } from '../advice/words.js';
-import type { Context } from '../context.js';
+import type { Context, GlobalFlags } from '../context.js';
 import { usage } from '../options/index.js';
-import { safeLine } from '../output/safe.js';
-import { type Check, canAsk, openPrompter, type Prompter } from '../prompts/index.js';
-import type { ConfigFile, ReadConfig, Scalar } from '../settings/index.js';
+import { stopOnSignal } from '../output/display.js';
+import { safeLine } from '../output/terminal.js';
+import { canAsk, openPrompter } from '../prompts/index.js';
+import type { Check, Prompter } from '../prompts/plain.js';
+import type { ConfigFile, Key, ReadConfig, Scalar } from '../settings/index.js';
 import * as settings from '../settings/index.js';
 import { parseValue } from '../settings/schema.js';
 import { type Ended, print, say } from './command.js';
-import { change, changed, givenKey, hostValue, openConfig, readAll, shown } from './config-file.js';
-import { checkService, type Finding, worst } from './doctor-checks.js';
+import { checkService, type Finding, worst } from './doctor.js';
 
 /**
  * Keeps existing values, unless a flag or an answer replaces them. With `check` (off with `--no-check`),
@@ -20,7 +25,7 @@ export async function init(check: boolean, context: Context): Promise<Ended> {
   const config = await openConfig(context);
   const prompt = canAsk(context) ? await openPrompter(context) : null;
   if (prompt) await say(context, `Writing ${config.path}. Press Enter to keep the value that is shown.`);
-  const { region, answers } = await askAll({ content: config.content, prompt, context });
+  const { region, answers } = await askAll(config.content, prompt, context);
   const failure = check ? await tryOut({ ...config, content: changed(config, answers) }, context) : Exit.done;
   if (failure !== Exit.done && !(await prompt?.confirm('Write these settings anyway?', false))) {
     const message = `nothing was written to ${config.path}`;
@@ -32,26 +37,22 @@ export async function init(check: boolean, context: Context): Promise<Ended> {
   await report({ path: config.path, region, content }, context);
 }
 
-interface Asking {
-  content: ConfigFile;
-  /** Null without a terminal, or with `--no-input`. */
-  prompt: Prompter | null;
-  context: Context;
+/** The values of a file: a chosen account's own, and else also those at the top. */
+function valuesOf(content: ConfigFile, flags: GlobalFlags) {
+  const own = (name: string): string | undefined =>
+    settings.valueAt(content, givenKey(name, flags).path)?.toString();
+  const current = (name: string): string | undefined =>
+    own(name) ?? settings.valueAt(content, name.split('.'))?.toString();
+  return { own, current };
 }
 
-/** The value in the file: only the chosen account's own, or the one at the top if no account is chosen. */
-function own(name: string, { content, context }: Pick<Asking, 'content' | 'context'>): string | undefined {
-  return settings.valueAt(content, givenKey(name, context.flags).path)?.toString();
-}
-
-/** The value in the file: the chosen account's own, otherwise the one at the top. */
-const current = (name: string, asking: Pick<Asking, 'content' | 'context'>): string | undefined =>
-  own(name, asking) ?? settings.valueAt(asking.content, name.split('.'))?.toString();
-
-/** Gets each value from its flag, otherwise from a question at a terminal; otherwise it stays as it is. */
-async function askAll(asking: Asking): Promise<{ region: string; answers: Map<readonly string[], Scalar> }> {
-  const { prompt, context } = asking;
+/**
+ * Gets each value from its flag, otherwise from a question at a terminal; otherwise it stays as it is.
+ * @param prompt null without a terminal, or with `--no-input`
+ */
+async function askAll(content: ConfigFile, prompt: Prompter | null, context: Context) {
   const { flags } = context;
+  const { own, current } = valuesOf(content, flags);
   const answers = new Map<readonly string[], Scalar>();
   /** @param read converts the text to the value to store @param fallback for Enter if the file has none */
   const settle = async (
@@ -61,7 +62,7 @@ async function askAll(asking: Asking): Promise<{ region: string; answers: Map<re
     read: (text: string) => Scalar,
     fallback?: string,
   ): Promise<string | undefined> => {
-    const before = current(name, asking) ?? fallback;
+    const before = current(name) ?? fallback;
     let text = given;
     if (given === undefined && prompt) {
       const check = checked((typed) => typed !== '' && read(typed), context);
@@ -87,17 +88,20 @@ async function askAll(asking: Asking): Promise<{ region: string; answers: Map<re
     const name = `regions.${region}.${key}`;
     await settle(name, given, `${what} (https://…)`, (text) => hostValue(text, name, context));
   }
-  const token = await askToken(asking);
+  const token = await askToken(own, prompt, context);
   if (token) answers.set(givenKey('token', flags).path, token.reveal());
   return { region, answers };
 }
 
 /** Gets the token from a hidden answer, or from stdin; null if it stays, or comes from a program or a file. */
-async function askToken(asking: Asking): Promise<settings.Secret | null> {
-  const { prompt, context } = asking;
-  if (['token_command', 'token_file'].some((key) => own(key, asking) !== undefined)) return null;
+async function askToken(
+  own: (name: string) => string | undefined,
+  prompt: Prompter | null,
+  context: Context,
+): Promise<settings.Secret | null> {
+  if (['token_command', 'token_file'].some((key) => own(key) !== undefined)) return null;
   if (!prompt) return context.stdin().isTTY ? null : settings.readToken(await readAll(context), 'stdin');
-  const before = own('token', asking);
+  const before = own('token');
   const read = (text: string): settings.Secret | null => settings.readToken(text, 'the prompt');
   const now = before === undefined ? 'none' : new settings.Secret(before);
   return read(await prompt.hidden(`API key, hidden as you type [${now}]`, { check: checked(read, context) }));
@@ -124,18 +128,18 @@ async function report(
 ): Promise<void> {
   const { flags } = context;
   const account = flags.account ?? null;
-  const written = { content, context };
+  const { own, current } = valuesOf(content, flags);
   const host = (key: 'base_url' | 'lookup_base_url', what: string): string | null => {
     if (region === 'sandbox') return null;
-    const direct = account === null ? undefined : own(key, written);
-    const found = direct ?? current(`regions.${region}.${key}`, written) ?? null;
+    const direct = account === null ? undefined : own(key);
+    const found = direct ?? current(`regions.${region}.${key}`) ?? null;
     const set = settings.setHost(region, key);
     if (!found) context.warn({ do: `region "${region}" has no ${what} yet; run`, ...set });
     return found;
   };
   const [base_url, lookup_base_url] = [host('base_url', 'host'), host('lookup_base_url', 'lookup host')];
-  const secret = own('token', written);
-  if (region !== 'sandbox' && settings.TOKEN_KEYS.every((key) => own(key, written) === undefined)) {
+  const secret = own('token');
+  if (region !== 'sandbox' && settings.TOKEN_KEYS.every((key) => own(key) === undefined)) {
     const key = account === null ? 'token' : `accounts.${account}.token`;
     context.warn({ do: 'no token is set yet; run', run: ['config', 'set', key] });
   }
@@ -176,4 +180,68 @@ async function tryOut(config: ReadConfig, context: Context): Promise<ExitCode> {
   const exit = worst(findings);
   if (exit === Exit.done) await say(context, '  it answers, and accepts the token');
   return exit;
+}
+
+/** Reads the config file; a missing one counts as empty. @throws ConfigError */
+export const openConfig = (context: Context): Promise<ReadConfig> =>
+  settings.readConfig(settings.configLocation(context, context.flags).value, context);
+
+/** Reads a key. With `--account prod`, `token` means `accounts.prod.token`. @throws UsageError that names the nearest */
+export function givenKey(name: string, { account }: GlobalFlags): Key {
+  const isOwn = account !== undefined && name !== 'account' && !name.startsWith('accounts.');
+  return settings.asUsage(() => settings.parseKey(isOwn ? `accounts.${account}.${name}` : name));
+}
+
+export type Values = Iterable<readonly [path: readonly string[], value: Scalar | undefined]>;
+
+/** Returns the content of the file with these values; `undefined` removes one. */
+export function changed({ content }: ReadConfig, values: Values): ConfigFile {
+  let after = content;
+  for (const [path, value] of values) after = settings.withValue(after, path, value);
+  return after;
+}
+
+/** Writes the file with these values, and returns its content. @throws ConfigError */
+export async function change(config: ReadConfig, values: Values): Promise<ConfigFile> {
+  const content = changed(config, values);
+  await settings.writeConfig(config.path, content);
+  return content;
+}
+
+/** The value as it may be printed: the last four characters of a token, and a URL without its password. */
+export function shown(key: string, value: Scalar): Scalar {
+  if (/(^|\.)token$/.test(key)) return String(new settings.Secret(String(value)));
+  return /(^|\.)state$/.test(key) ? withoutPassword(String(value)) : value;
+}
+
+/** Converts a host to the form in which it is stored. @throws ConfigError that names the key */
+export const hostValue = (text: string, key: string, { env }: Context): string =>
+  parseHost(text, key, env.PROFILES_ALLOW_HTTP);
+
+/** In seconds. A CI system may leave stdin open without writing to it; a password manager may first ask the user. */
+const PATIENCE_S = 30;
+
+/** Reads all of stdin, once. @throws UsageError if it has not ended after 30 s; InterruptedError */
+export function readAll({ stdin, stop, clock }: Pick<Context, 'stdin' | 'stop' | 'clock'>): Promise<string> {
+  const late = new AbortController();
+  const ended = new AbortController();
+  clock.sleep(PATIENCE_S * 1_000, ended.signal).then(
+    () => late.abort(),
+    () => {}, // it ended in time
+  );
+  return stopOnSignal({ stop }, async (signal) => {
+    const chunks: Buffer[] = [];
+    try {
+      for await (const chunk of addAbortSignal(AbortSignal.any([signal, late.signal]), stdin())) {
+        chunks.push(Buffer.from(chunk as string | Uint8Array));
+      }
+    } catch (error) {
+      if (!late.signal.aborted) throw error;
+      const hint = 'redirect a file (< token.txt) or nothing (< /dev/null)';
+      throw usage(`no token after ${PATIENCE_S}s: stdin is still open`, hint);
+    } finally {
+      ended.abort();
+    }
+    return Buffer.concat(chunks).toString('utf8');
+  });
 }

@@ -7,14 +7,13 @@ import { nearest } from '../../engine/util/nearest.js';
 import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { camelCase, GLOBAL, OTHERS, usage, valuesOf } from '../options/index.js';
-import { safeLine } from '../output/safe.js';
+import { safeLine } from '../output/terminal.js';
 import { canAsk, openPrompter } from '../prompts/index.js';
 import type { ConfigFile, Key, Scalar } from '../settings/index.js';
 import * as settings from '../settings/index.js';
 import { parseValue } from '../settings/schema.js';
 import { print, say, spec } from './command.js';
-import { change, givenKey, hostValue, openConfig, readAll, shown } from './config-file.js';
-import { init } from './config-init.js';
+import { change, givenKey, hostValue, init, openConfig, readAll, shown } from './config-init.js';
 import { list } from './list.js';
 
 export const command = spec({

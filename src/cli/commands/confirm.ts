@@ -9,7 +9,7 @@ import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { serviceWords } from '../facts/outcome.js';
 import { usage } from '../options/index.js';
-import { safeLine } from '../output/safe.js';
+import { safeLine } from '../output/terminal.js';
 import { isAttended, openPrompter } from '../prompts/index.js';
 import { type Settings, tokenFrom } from '../settings/index.js';
 

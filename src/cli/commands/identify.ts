@@ -1,4 +1,5 @@
 /** `profiles identify company|user <id>`: creates or updates one profile (contract §1; spec: Endpoints 2 and 3). */
+
 import type { UsageError } from '../../engine/errors.js';
 import { ID_FIELD, type Kind, SINGULAR } from '../../engine/model.js';
 import * as reading from '../../engine/read/index.js';
@@ -8,7 +9,7 @@ import { count } from '../../engine/util/numbers.js';
 import { shellWord } from '../advice/shell.js';
 import { COLUMNS, engineValues, given, OTHERS, RETRYING, usage } from '../options/index.js';
 import { fieldsOn } from '../output/records.js';
-import { safeLine } from '../output/safe.js';
+import { safeLine } from '../output/terminal.js';
 import { print, spec, waiting } from './command.js';
 import { confirmation, whereTo } from './confirm.js';
 import { waitingIn } from './import-options.js';

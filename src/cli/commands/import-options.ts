@@ -1,5 +1,6 @@
 /** Reads the options of an import: flags override the mapping file, which overrides the config file. */
-import { resolve } from 'node:path';
+import { readlinkSync } from 'node:fs';
+import { basename, dirname, join, resolve } from 'node:path';
 import type { ImportOptions, InvalidBound, ReadOptions } from '../../engine/options.js';
 import {
   factsOf,
@@ -13,23 +14,7 @@ import {
 } from '../../engine/read/index.js';
 import type { Context } from '../context.js';
 import type { Given } from '../guide/questions.js';
-import {
-  COLUMNS,
-  engineGiven,
-  engineValues,
-  given,
-  READING,
-  REJECTING,
-  REPORTING,
-  RETRYING,
-  SELECTING,
-  SENDING,
-  type Table,
-  usage,
-  type Values,
-  valuesOf,
-  WAITING,
-} from '../options/index.js';
+import * as table from '../options/index.js';
 import type { Flags } from './command.js';
 
 export type Form = 'text' | 'json' | 'ndjson';
@@ -45,16 +30,19 @@ export interface Report {
 
 /** @param below `import.*` of the config file */
 export function reportOf(flags: Flags, below: Flags): Report {
-  const { reportValues, report = null } = valuesOf(REPORTING, { ...below, ...flags });
+  const { reportValues, report = null } = table.valuesOf(table.REPORTING, { ...below, ...flags });
   const form = flags.json ? 'json' : flags.ndjson ? 'ndjson' : 'text';
   return { form, values: reportValues, page: report };
 }
 
 /** How long to wait: without a limit, at most as long as `--wait` says, or with `--no-wait` not at all. */
 export function waitingIn(flags: Flags): Pick<ImportOptions, 'wait' | 'waitTimeoutMs'> {
-  const { wait } = valuesOf({ wait: WAITING.wait }, flags) as { wait: number | false | null };
+  const { wait } = table.valuesOf({ wait: table.WAITING.wait }, flags) as { wait: number | false | null };
   return { wait: wait !== false, waitTimeoutMs: wait === false ? null : wait };
 }
+
+const { SELECTING, SENDING, WAITING, RETRYING, REJECTING } = table;
+const CARRIED_OUT = { ...SELECTING, ...SENDING, ...WAITING, ...RETRYING, ...REJECTING };
 
 /** The options of an import: flags override `import.*` of the config file. @throws UsageError; ConfigError */
 export async function importOptions(
@@ -66,9 +54,9 @@ export async function importOptions(
   const { importDefaults } = await context.settings();
   const reading = await readingOptions(paths, flags, importDefaults, context, answered);
   const all = { ...importDefaults, ...flags };
-  const options = engineValues({ ...SELECTING, ...SENDING, ...WAITING, ...RETRYING, ...REJECTING }, all);
+  const options = table.engineValues(CARRIED_OUT, all);
   const waiting = waitingIn(all);
-  const { rejects, outcomes } = given(WRITING, flags);
+  const { rejects, outcomes } = table.given(WRITING, flags);
   // `--full` overrides `import.changed_only` of the config file.
   const changedOnly = options.changedOnly && !options.full;
   return {
@@ -80,7 +68,7 @@ export async function importOptions(
     dryRun: options.dryRun || flags.savePlan !== undefined,
     changedOnly,
     maxChanged: changedOnly ? options.maxChanged : null,
-    invalid: invalidBound(valuesOf(REJECTING, all), flags),
+    invalid: invalidBound(table.valuesOf(table.REJECTING, all), flags),
     rejects: rejects ?? null,
     outcomes: outcomesFile(outcomes, context.cwd),
     failed: false,
@@ -89,17 +77,17 @@ export async function importOptions(
 
 /** The file to save the plan to. @throws UsageError if the plan could not be saved */
 export function savePlanOf({ paths }: ImportOptions, flags: Flags): string | undefined {
-  const { savePlan } = given({ savePlan: SENDING.savePlan }, flags);
+  const { savePlan } = table.given({ savePlan: table.SENDING.savePlan }, flags);
   if (savePlan === undefined || !paths.includes('-')) return savePlan;
   const hint = 'save the input to a file first';
-  throw usage('a plan of stdin (-) cannot be saved: it could not be read again', hint);
+  throw table.usage('a plan of stdin (-) cannot be saved: it could not be read again', hint);
 }
 
 /** What flags change of an import that was planned or begun before: only what was given. @throws UsageError */
-export function changesOf(table: Table, flags: Flags, cwd: string): Partial<ImportOptions> {
-  const { rejects, outcomes } = given(WRITING, flags);
+export function changesOf(options: table.Table, flags: Flags, cwd: string): Partial<ImportOptions> {
+  const { rejects, outcomes } = table.given(WRITING, flags);
   const { wait, waitTimeoutMs } = waitingIn(flags);
-  const changes: Partial<ImportOptions> = engineGiven(table, flags);
+  const changes: Partial<ImportOptions> = table.engineGiven(options, flags);
   return {
     ...changes,
     ...(!wait && { wait }),
@@ -110,13 +98,13 @@ export function changesOf(table: Table, flags: Flags, cwd: string): Partial<Impo
   };
 }
 
-const WRITING = { rejects: REPORTING.rejects, outcomes: REPORTING.outcomes };
+const WRITING = { rejects: table.REPORTING.rejects, outcomes: table.REPORTING.outcomes };
 
 /** Makes the path absolute, because a resume may run in another folder. @throws UsageError */
 function outcomesFile(path: string | undefined, cwd: string): string | null {
   if (path === undefined) return null;
   if (path !== '-' && path !== '') return resolve(cwd, path);
-  throw usage('--outcomes takes the name of a file', 'such as --outcomes outcomes.csv');
+  throw table.usage('--outcomes takes the name of a file', 'such as --outcomes outcomes.csv');
 }
 
 /**
@@ -132,11 +120,23 @@ export function checkFilesDiffer(
   const flags = new Map<string, string>();
   for (const [flag, path] of Object.entries(files)) {
     if (path === null || path === undefined) continue;
-    const place = resolve(cwd, path);
+    const place = targetOf(resolve(cwd, path));
     const other = flags.get(place);
     if (other !== undefined)
-      throw usage(`${other} and ${flag} both name ${path}`, 'name a file for each of them');
+      throw table.usage(`${other} and ${flag} both name ${path}`, 'name a file for each of them');
     flags.set(place, flag);
+  }
+}
+
+/** Where a path leads, each link followed, also if nothing is there yet. Whoever writes there says what is wrong with it. */
+function targetOf(path: string, most = 40): string {
+  const parent = dirname(path);
+  if (parent === path || most === 0) return path;
+  const place = join(targetOf(parent, most), basename(path));
+  try {
+    return targetOf(resolve(dirname(place), readlinkSync(place)), most - 1);
+  } catch {
+    return place; // it is no link
   }
 }
 
@@ -144,7 +144,10 @@ export function checkFilesDiffer(
  * How many rows may be invalid: any number with `--skip-invalid`, a count or a share of the rows with
  * `--max-invalid`.
  */
-function invalidBound({ maxInvalid, skipInvalid }: Values<typeof REJECTING>, flags: Flags): InvalidBound {
+function invalidBound(
+  { maxInvalid, skipInvalid }: table.Values<typeof table.REJECTING>,
+  flags: Flags,
+): InvalidBound {
   // Each of these flags overrides both keys of the config file.
   if (flags.maxInvalid === undefined && flags.skipInvalid !== undefined)
     return flags.skipInvalid ? 'any' : 'none';
@@ -167,8 +170,8 @@ export async function readingOptions(
   const files = answered
     ? await mappingsOf(answered, 'the answers')
     : await readMappings(mappingFiles(flags), cwd, zones, stop);
-  const facts = factsOf(files, given(READING, flags));
-  const read = engineValues(READING, { ...defaults, ...facts, ...flags });
+  const facts = factsOf(files, table.given(table.READING, flags));
+  const read = table.engineValues(table.READING, { ...defaults, ...facts, ...flags });
   const inMapping = files.find(({ kind }) => kind === undefined)?.zone;
   const asked = { ...read, rules: rulesOf(flags, zones.zone ?? inMapping ?? zones.otherwise) };
   return {
@@ -181,18 +184,18 @@ export async function readingOptions(
 
 /** The names of the mapping files, as given on the command line. */
 export const mappingFiles = (flags: Flags): readonly string[] =>
-  given({ mapping: COLUMNS.mapping }, flags).mapping ?? [];
+  table.given({ mapping: table.COLUMNS.mapping }, flags).mapping ?? [];
 
-const zoneIn = (flags: Flags): string | undefined => given({ zone: READING.zone }, flags).zone;
+const zoneIn = (flags: Flags): string | undefined => table.given({ zone: table.READING.zone }, flags).zone;
 
 function rulesOf(flags: Flags, zone?: string): SomeRules {
-  const { type, map, include, exclude, set, empty, keys, trim, ...more } = given(COLUMNS, flags);
+  const { type, map, include, exclude, set, empty, keys, trim, ...more } = table.given(table.COLUMNS, flags);
   for (const [flag, column] of [
     ...(include ?? []).map((name) => [`--include ${name}`, name] as const),
     ...(map ?? []).map((pair) => [`--map ${pair.join('=')}`, pair[0]] as const),
   ]) {
     if (!exclude?.includes(column)) continue;
-    throw usage(`${flag} and --exclude ${column} contradict each other`, 'leave out one of them');
+    throw table.usage(`${flag} and --exclude ${column} contradict each other`, 'leave out one of them');
   }
   const { null: nulls, allowId: allowIds } = more;
   const types = typeRules(type, (column) => `--type ${column}`, zone);

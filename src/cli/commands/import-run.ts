@@ -1,31 +1,45 @@
 /** Runs an import, new or resumed, and reports it. Shared by `import`, `apply`, and `resume`. */
-
 import { resolve } from 'node:path';
 import { carryOut } from '../../engine/course.js';
 import { CanaryError, Exit, ProfilesError, StateError } from '../../engine/errors.js';
 import type { Summary } from '../../engine/model.js';
-import type { ImportOptions } from '../../engine/options.js';
+import { type ImportOptions, NUMBERS } from '../../engine/options.js';
+import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
 import { isWithinBound } from '../../engine/run/accounting.js';
 import type { ImportDeps, ImportResult } from '../../engine/run/deps.js';
 import { failedOf } from '../../engine/run/failed-requests.js';
 import { checkPlanFile, writePlan } from '../../engine/run/plan-file.js';
+import { hasConditions, hasSets } from '../../engine/run/private.js';
 import { INPUTS, type Start } from '../../engine/run/start.js';
+import type { Unsent } from '../../engine/run/unsent.js';
 import { isWebAddress } from '../../engine/service/address.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import { RunRequests } from '../../engine/state/run-requests.js';
-import type { Scope } from '../../engine/state/state.js';
+import type { Scope, State } from '../../engine/state/state.js';
+import type { Again } from '../advice/next.js';
 import type { Context } from '../context.js';
 import { inWords, type Told } from '../facts/index.js';
 import { whyOf } from '../facts/outcome.js';
-import type { Form } from '../facts/text.js';
+import type { Session } from '../facts/session.js';
 import type { Rehearsal } from '../guide/ask.js';
+import { flagsOf } from '../guide/mapping.js';
 import { whileWaiting } from '../output/display.js';
 import { createReporter } from '../output/reporter.js';
-import { printReportPath } from '../output/write.js';
 import { hasToken, requireBaseUrl, tokenFrom } from '../settings/index.js';
 import type { Ended } from './command.js';
 import { importConfirmation, offerOf } from './confirm.js';
 import { checkFilesDiffer, type Report } from './import-options.js';
+
+interface More {
+  /** For a resumed run: the scope that it began with, even if the token is another one now. */
+  scope?: Scope | null;
+  /** Where the plan of a dry run is saved. */
+  savePlan?: string | undefined;
+  /** Files that the import reads besides its inputs: mapping files, or the plan. It must not write to them. */
+  reads?: readonly string[];
+  /** Whether a person has already said that it may be sent. */
+  isConfirmed?: boolean;
+}
 
 /** @throws ProfilesError that ended the import early; its summary has been reported by then */
 export async function runAndReport(
@@ -33,46 +47,26 @@ export async function runAndReport(
   options: ImportOptions,
   { form, values, page }: Report,
   context: Context,
-  {
-    scope = null,
-    savePlan,
-    reads = [],
-    isConfirmed = false,
-  }: {
-    /** For a resumed run: the scope that it began with, even if the token is another one now. */
-    scope?: Scope | null;
-    /** Where the plan of a dry run is saved. */
-    savePlan?: string | undefined;
-    /**
-     * Files that the import reads besides its inputs: mapping files, or the plan. It must not write to them.
-     */
-    reads?: readonly string[];
-    /** Whether a person has already said that it may be sent. */
-    isConfirmed?: boolean;
-  } = {},
+  { scope = null, savePlan, reads = [], isConfirmed = false }: More = {},
 ): Promise<Ended> {
   const { rejects, outcomes } = options;
   const files = { '--rejects': rejects, '--outcomes': outcomes, '--report': page, '--save-plan': savePlan };
   checkFilesDiffer(files, context.cwd);
   const output = new AbortController();
-  const stop = AbortSignal.any([context.stop, output.signal]);
-  const base = {
-    ...(await importDeps(options, context, scope)),
+  const base = await importDeps(options, context, scope);
+  const isResumed = start.from === 'run';
+  const pause = (): void => reporter.pause();
+  const sendsNothing = options.dryRun || (isResumed && start.isSent);
+  const deps: ImportDeps = {
+    ...base,
     reads: [...reads, (await context.settings()).configPath],
     reportFile: page && resolve(context.cwd, page),
+    stop: AbortSignal.any([context.stop, output.signal]),
+    offer: offerOf(options, context, pause),
+    confirm: sendsNothing || isConfirmed ? undefined : await importConfirmation(context, pause),
   };
-  const isResumed = start.from === 'run';
-  const offer = offerOf(options, context, () => reporter.pause());
-  const sendsNothing = options.dryRun || (isResumed && start.isSent);
-  const confirm =
-    sendsNothing || isConfirmed ? undefined : await importConfirmation(context, () => reporter.pause());
-  const deps: ImportDeps = { ...base, stop, offer, confirm };
-  const about = {
-    form: values ? 'full' : 'shared',
-    paths: options.paths.map(withoutQuery),
-    resumed: isResumed,
-  } as const;
-  const recorder = page === null ? null : await recorderOf({ ...about, page }, deps, context);
+  const about = { paths: options.paths.map(withoutQuery), resumed: isResumed, service: deps.service };
+  const report = page === null ? null : await openReport(page, values, about, deps, context);
   const tell = inWords(context.commands);
   const knownOf = async (summary: Summary) => {
     const { run, status, rows, not_sent } = summary;
@@ -87,17 +81,9 @@ export async function runAndReport(
     const sendsValid = isWithinBound(rows, options.invalid);
     // A rejects file is imported without the mapping file: its run's rules apply, but not its values.
     const set = isResumed || context.commands.wasTyped('--mapping') ? setIn(options) : [];
-    const again =
-      not_sent && (await (await import('../guide/command.js')).unsentFlags(summary, base.state, context.cwd));
-    return {
-      failed,
-      requests,
-      set,
-      ...(again && { again }),
-      plan: savePlan,
-      sendsValid,
-      tokenFrom: tokenFrom(await context.settings()),
-    };
+    const again = not_sent && (await unsentFlags(summary, base.state, context.cwd));
+    const from = tokenFrom(await context.settings());
+    return { failed, requests, set, ...(again && { again }), plan: savePlan, sendsValid, tokenFrom: from };
   };
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
   if (savePlan !== undefined) {
@@ -105,10 +91,8 @@ export async function runAndReport(
     checkPlanFile(savePlan, file);
     deps.savePlan = async (plan) => {
       await writePlan(savePlan, plan, file);
-      await reporter.report({
-        type: 'notice',
-        message: `saved the plan to ${savePlan} (digest ${plan.digest})`,
-      });
+      const message = `saved the plan to ${savePlan} (digest ${plan.digest})`;
+      await reporter.report({ type: 'notice', message });
     };
   }
   const follow = async (): Promise<Ended> => {
@@ -119,7 +103,7 @@ export async function runAndReport(
         if (next.done) return endOf(next.value);
         const { value } = next;
         const event = tell(value, value.type === 'summary' ? await knownOf(value.summary) : undefined);
-        recorder?.hear(event);
+        report?.hear(event);
         await reporter.report(event);
         if (reporter.lost()) output.abort(reporter.lost());
       }
@@ -136,7 +120,17 @@ export async function runAndReport(
     return exit === Exit.held || exit === Exit.rejected ? { exit, message: whyOf(summary) } : exit;
   };
   try {
-    return await (recorder ? writingReport(recorder, follow, context) : follow());
+    const ended = await follow().catch(async (error: unknown) => {
+      const code = error instanceof ProfilesError ? error.problem?.code : undefined;
+      // Nothing has been planned by then, and `apply` begins again.
+      const isTooLate = code === 'plan_begun' || code === 'run_not_unfinished';
+      // If both fail, the error of the import is thrown, and the other one becomes a warning.
+      if (code !== 'report_file' && !isTooLate)
+        await report?.write(error).catch((lost) => context.warn((lost as Error).message));
+      throw error;
+    });
+    await report?.write(null);
+    return ended;
   } finally {
     await reporter.close();
   }
@@ -155,44 +149,22 @@ const setIn = ({ rules, byKind }: ImportOptions): string[] => [
 const withoutQuery = (path: string): string => (isWebAddress(path) ? path.replace(/[?#].*$/s, '') : path);
 
 /** Hears an import, and writes its report. */
-interface Recorder {
-  hear(event: Told): void;
-  /** @param failure the error that ended the import early, or null */
-  write(failure: unknown): Promise<void>;
-}
-
-async function recorderOf(
-  { form, page, ...about }: { form: Form; page: string; paths: readonly string[]; resumed: boolean },
-  { service, state }: ImportDeps,
+async function openReport(
+  page: string,
+  values: boolean,
+  about: Pick<Session, 'paths' | 'resumed' | 'service'>,
+  { state }: ImportDeps,
   context: Context,
-): Promise<Recorder> {
+) {
   const { SessionRecorder, reportFile } = await import('../output/html/page.js');
-  const write = reportFile(page, context.cwd);
-  const recorder = new SessionRecorder(context.clock, { ...about, service, commands: context.commands });
+  const write = reportFile(page, context);
+  const recorder = new SessionRecorder(context.clock, { ...about, commands: context.commands });
   return {
-    hear: (event) => recorder.hear(event),
-    write: async (failure) => {
-      await write(await recorder.session(failure, state), form);
-      await printReportPath(page, context);
-    },
+    hear: (event: Told): void => recorder.hear(event),
+    /** @param failure the error that ended the import early, or null */
+    write: async (failure: unknown): Promise<void> =>
+      write(await recorder.session(failure, state), values ? 'full' : 'shared'),
   };
-}
-
-/**
- * Runs the import, and writes the report also if the import fails. If both fail, the error of the import is
- * thrown, and the other one becomes a warning.
- */
-async function writingReport<T>(recorder: Recorder, follow: () => Promise<T>, context: Context): Promise<T> {
-  const result = await follow().catch(async (error: unknown) => {
-    const code = error instanceof ProfilesError ? error.problem?.code : undefined;
-    // Nothing has been planned by then, and `apply` begins again.
-    const isTooLate = code === 'plan_begun' || code === 'run_not_unfinished';
-    if (code === 'report_file' || isTooLate) throw error;
-    await recorder.write(error).catch((lost) => context.warn((lost as Error).message));
-    throw error;
-  });
-  await recorder.write(null);
-  return result;
 }
 
 /** Plans without a lock, and leaves no trace. @throws UsageError; InputError; InterruptedError */
@@ -254,3 +226,57 @@ async function importDeps(
     historyKeepMs: settings.historyKeepMs,
   };
 }
+
+/** For each run in `not_sent` whose rows flags can read: what `nextSteps` needs. */
+async function unsentFlags(
+  { not_sent = [] }: Summary,
+  state: State,
+  cwd: string,
+): Promise<Map<string, Again>> {
+  const found = new Map<string, Again>();
+  for (const { run, files } of not_sent) {
+    const record = (await state.rejects.ofRun(run)).find((one) => one.run === run);
+    const unsent = record?.unsent as Unsent | undefined;
+    if (!unsent || files.includes('-') || hasConditions(unsent)) continue;
+    const flags = flagsIn(unsent.options as ImportOptions);
+    if (!flags) continue;
+    const isHere = unsent.cwd === cwd;
+    const paths = files.map((path) => (isHere || isWebAddress(path) ? path : resolve(unsent.cwd, path)));
+    found.set(run, { paths, flags, sets: hasSets(unsent) });
+  }
+  return found;
+}
+
+/** Null if each kind has its own rules, which flags cannot say. */
+function flagsIn(options: ImportOptions): string[] | null {
+  const { kind, limit, changedOnly, userId, byKind = {} } = options;
+  const [own, other] = Object.values(byKind);
+  if (other) return null;
+  const { rules, id, companyId } = { ...options, ...own };
+  const { map, include, exclude, types, infer, empty, keys, nulls, trim, allowIds } = rules;
+  const mapping: MappingFile = {
+    kind: kind ?? (own && (byKind.companies ? 'companies' : 'users')),
+    ...writtenFacts(options),
+    ...{ id, company_id: companyId, keys, empty, null: nulls && [...nulls], trim },
+    map: Object.fromEntries(map),
+    include: [...include],
+    exclude: [...exclude],
+    type: { ...Object.fromEntries(types), ...(!infer && { '*': 'string' }) },
+    allow_id: allowIds && [...allowIds],
+  };
+  return [
+    ...flagsOf(mapping),
+    ...(userId === undefined ? [] : ['--user-id', userId]),
+    ...LIMITS.flatMap(([name, key]) =>
+      options[name] === NUMBERS[name].default ? [] : ['-o', `${key}=${options[name]}`],
+    ),
+    ...(limit === undefined ? [] : ['--limit', String(limit)]),
+    ...(changedOnly ? ['--changed-only'] : []),
+  ];
+}
+
+const LIMITS = [
+  ['maxCellBytes', 'max_cell'],
+  ['maxColumns', 'max_columns'],
+  ['maxDepth', 'max_depth'],
+] as const;

@@ -1,4 +1,5 @@
 /** `profiles inspect <input...>`: a plan that is not sent, without a state: what an import would read (contract §1). */
+
 import { ID_FIELD, type Rejection } from '../../engine/model.js';
 import type { ReadOptions } from '../../engine/options.js';
 import { lookAt } from '../../engine/plan/look.js';
@@ -12,16 +13,14 @@ import { inOneLine } from '../advice/hint.js';
 import { shellWord } from '../advice/shell.js';
 import { warningText } from '../advice/words.js';
 import type { Context } from '../context.js';
-import { Spool, saveMapping, sourceDeps } from '../guide/files.js';
-import { mappingOf } from '../guide/mapping.js';
+import { sourceDeps, whileReading } from '../guide/inputs.js';
+import { mappingOf, saveMapping } from '../guide/mapping.js';
 import * as guide from '../guide/questions.js';
 import { given, OTHERS, SENDING, valuesOf } from '../options/index.js';
 import { stopOnSignal } from '../output/display.js';
-import { safeLine, safeMessage } from '../output/safe.js';
-import { formOn } from '../output/terminal.js';
-import { writeJson, writeOut } from '../output/write.js';
+import { formOn, safeLine, safeMessage, writeJson, writeOut } from '../output/terminal.js';
 import { isAttended, nobodyToAsk } from '../prompts/index.js';
-import { type Flags, spec, waiting } from './command.js';
+import { type Flags, spec } from './command.js';
 import { givenBy, readingOptions } from './import-options.js';
 
 /** The maximum number of rejected rows listed on stderr (contract §3 "Result"). */
@@ -78,54 +77,33 @@ export const command = spec({
 });
 
 /** Opens and scans the inputs as an import would, with a guess where that would ask. */
-async function look(
+const look = (
   sources: readonly AnySource[],
   how: How,
   isAsked: boolean,
   context: Context,
-): Promise<{ inspected: Inspected[]; found: guide.Found[] }> {
-  const spool = new Spool(context);
-  const pool = new reading.Pool({ threads: Math.min(2, context.cores) });
-  const onEach = async <I, O>(
-    all: readonly I[],
-    path: (one: I) => string,
-    work: Work<I, O>,
-  ): Promise<O[]> => {
-    const done: O[] = [];
-    for (const one of all) {
-      const text = `reading ${safeLine(path(one))}`;
-      done.push(await waiting(text, context, (stop) => work(one, stop)));
-    }
-    return done;
-  };
-  try {
-    const opened = await onEach(
-      sources,
-      ({ path }) => path,
-      async (source, stop) => {
+): Promise<{ inspected: Inspected[]; found: guide.Found[] }> =>
+  whileReading(context, async ({ spool, pool, read }) => {
+    const opened: reading.OpenedInput[] = [];
+    for (const source of sources) {
+      const open = async (stop: AbortSignal) => {
         const where = { ...(await spool.fetch(source)), cwd: context.cwd, inputs: how.paths, guess: true };
         return reading.openInput({ ...how, ...where }, stop);
-      },
-    );
+      };
+      opened.push(await read(source.path, open));
+    }
     reading.checkOpened(opened, how);
-    const inspected = await onEach(
-      opened,
-      ({ path }) => path,
-      (input, signal) => inspect(input, how, { pool, signal }),
-    );
+    const inspected: Inspected[] = [];
+    for (const input of opened)
+      inspected.push(await read(input.path, (signal) => inspect(input, how, { pool, signal })));
     reading.checkScanned(inspected, how);
-    const looks = await onEach(
-      isAsked ? inspected : [],
-      ({ opened }) => opened.path,
-      ({ opened, scan, unclear = false }, stop) => lookAt(opened, { scan, unclear }, stop),
-    );
-    return { inspected, found: looks.map((look) => ({ ...look, known: false })) };
-  } finally {
-    await pool.close();
-    await spool.remove();
-  }
-}
-type Work<I, O> = (one: I, stop: AbortSignal) => Promise<O>;
+    const found: guide.Found[] = [];
+    for (const { opened, scan, unclear = false } of isAsked ? inspected : []) {
+      const seen = await read(opened.path, (stop) => lookAt(opened, { scan, unclear }, stop));
+      found.push({ ...seen, known: false });
+    }
+    return { inspected, found };
+  });
 
 async function inspect(
   opened: reading.OpenedInput,

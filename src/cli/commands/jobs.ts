@@ -1,32 +1,53 @@
 /** `profiles job <id...>` shows background jobs or follows them; `profiles jobs` lists those in the state (contract §5). */
-import {
-  AuthError,
-  ConfigError,
-  Exit,
-  ServiceError,
-  UsageError,
-  WaitTimeoutError,
-} from '../../engine/errors.js';
+import * as errors from '../../engine/errors.js';
 import { readJobs, watchJobs } from '../../engine/send/watch.js';
+import type { ServiceClient } from '../../engine/service/client.js';
 import type { Job } from '../../engine/service/contract.js';
-import { isFinal } from '../../engine/service/names.js';
+import { hasEnded, isFinal } from '../../engine/service/names.js';
 import { sameScope } from '../../engine/state/scopes.js';
-import type { KnownJob } from '../../engine/state/state.js';
+import type { KnownJob, Scope } from '../../engine/state/state.js';
 import { count } from '../../engine/util/numbers.js';
-import { toRun } from '../advice/hint.js';
+import { hinted, toRun } from '../advice/hint.js';
+import { LIST_JOBS } from '../advice/words.js';
 import type { Context } from '../context.js';
-import { engineValues, WAITING } from '../options/index.js';
+import { engineValues, usage, WAITING } from '../options/index.js';
 import { createDisplay, lineWidth, stopOnSignal } from '../output/display.js';
-import { JobBoard } from '../output/job-board.js';
-import { recordText } from '../output/records.js';
-import { safeHint } from '../output/safe.js';
-import { progressMode, stylesOn } from '../output/terminal.js';
-import { writeJson, writeOut } from '../output/write.js';
+import { JobBoard } from '../output/progress.js';
+import { jobText } from '../output/records.js';
+import { progressMode, safeHint, stylesOn, writeJson, writeOut } from '../output/terminal.js';
 import { type Ended, print, say, spec, waiting } from './command.js';
 import { waitingIn } from './import-options.js';
-import { knownJobs, meant, readJobName, type Services, servicesOf, unfinished } from './job-names.js';
 import { list } from './list.js';
-import { contextOf, namedAccount, saveJobs, stateToRead } from './recorded.js';
+import * as recorded from './recorded.js';
+
+/** A job named on the command line; `host` is set if it was a URL. */
+interface JobName {
+  id: string;
+  host: string | null;
+}
+
+const JOB_URL = /^https?:[^?#]*?\/background_jobs\/([^?#]+?)\/?(?:[?#]|$)/i;
+
+/**
+ * Reads a job id, or a URL of a job: then the id is the part after `/background_jobs/`. An id may contain a
+ * slash, and a pasted URL may show it unencoded. Any other text is an id, because ids may be URIs (spec:
+ * Job).
+ * @throws UsageError for an id that would lead to another path
+ */
+function readJobName(word: string): JobName {
+  // Uses the text, not a parsed path: a URL parser would resolve `..` before it can be refused.
+  const encoded = URL.canParse(word) ? JOB_URL.exec(word)?.[1] : undefined;
+  let id = word;
+  try {
+    if (encoded !== undefined) id = decodeURIComponent(encoded);
+  } catch {
+    throw usage(`"${word}" is not a valid URL`, 'pass only the job id');
+  }
+  if (id === '' || id === '.' || id === '..') throw withJobs(`"${word}" is not a job id`);
+  return { id, host: encoded === undefined ? null : new URL(word).host };
+}
+
+const withJobs = (message: string) => hinted(usage(message), LIST_JOBS);
 
 export const job = spec({
   options: (words, flags) => ({
@@ -38,43 +59,140 @@ export const job = spec({
     waitTimeoutMs: waitingIn(flags).waitTimeoutMs,
   }),
   run: async ({ named, isArray, watch, ...how }, context): Promise<Ended> => {
-    const { clock, stdout, flags, stderr, commands, platform } = context;
-    const jobs = named.length > 0 ? await meant(named, context) : await unfinished(watch, context);
-    if (jobs.length === 0) {
-      if (flags.json) return writeJson(stdout, '[]');
-      return say(context, 'no unfinished jobs');
-    }
-    const services = await servicesOf(jobs, watch, context);
+    const { clock, stdout, flags, stderr, env, commands, platform } = context;
+    if (named.length === 0 && !watch)
+      throw withJobs('job needs a job id, or --watch for all unfinished jobs');
+    const known = await knownJobs(context);
+    const jobs = await (named.length > 0 ? meant(named, known, context) : unfinished(known, context));
+    if (jobs.length === 0) return flags.json ? writeJson(stdout, '[]') : say(context, 'no unfinished jobs');
+    const services = await servicesOf(jobs, known, watch, context);
     const ids = jobs.map(({ id }) => id);
-    const show = (records: readonly Job[]): Promise<void> =>
-      printJobs(records, isArray || jobs.length > 1, context);
+    /** One record, or nothing if the job was never seen. Several records are a JSON array, or one block each. */
+    const show = async (records: readonly Job[]): Promise<void> => {
+      const styles = stylesOn(stdout, env, flags);
+      const document = isArray || jobs.length > 1 ? records : records[0];
+      if (document === undefined && flags.json) return;
+      await print(context, document, records.map((one) => jobText(one, styles)).join('\n'));
+    };
     if (!watch) {
-      const records = await waiting('reading', context, (signal) =>
-        readJobs(services, ids, { clock, signal }),
-      );
+      const read = (signal: AbortSignal) => readJobs(services, ids, { clock, signal });
+      const records = await waiting('reading', context, read);
       for (const record of records) await services.save(record);
       return show(records);
     }
-    const failed = (await follow(ids, how, { services, show }, context)).filter(
+    const failed = (await follow(ids, how, services, show, context)).filter(
       ({ status }) => status === 'failed',
     );
-    if (failed.length === 0) return;
-    const runs = new Map((await knownJobs(context)).map(({ job_id, run }) => [job_id, run]));
     for (const { job_id } of failed) {
-      const run = runs.get(job_id);
+      const run = known.find((each) => each.job_id === job_id)?.run;
       const resume = run && commands.command('resume', run, '--failed', '--on-failure', 'isolate');
       const next = resume ? `\n${toRun('send its rows again', resume)}` : '';
       await writeOut(stderr, `profiles: ${safeHint(`job ${job_id} failed${next}`, platform)}\n`);
     }
-    return Exit.jobFailed;
+    return failed.length > 0 ? errors.Exit.jobFailed : errors.Exit.done;
   },
 });
+
+/** Jobs in the state. If it cannot be read, there is only a warning: jobs can still be shown. */
+async function knownJobs(context: Context): Promise<KnownJob[]> {
+  try {
+    return await (await context.state()).jobs.all();
+  } catch (error) {
+    if (!(error instanceof errors.StateError)) throw error;
+    context.warn(error.message);
+    return [];
+  }
+}
+
+/** Whether a flag says where jobs are. */
+const isPlaced = ({ flags: { region, account, baseUrl } }: Context): boolean =>
+  region !== undefined || account !== undefined || baseUrl !== undefined;
+
+/** Jobs that have not ended. */
+async function unfinished(known: readonly KnownJob[], context: Context): Promise<JobName[]> {
+  const here = isPlaced(context) ? await context.scope() : null;
+  const open = known.filter((one) => !hasEnded(one) && (here === null || sameScope(one.scope, here)));
+  return [...new Set(open.map(({ job_id }) => job_id))].map((id) => ({ id, host: null }));
+}
+
+/**
+ * The jobs that are meant: a start or end that only one known job has stands for it, unless the service has a job of
+ * exactly that id.
+ * @throws UsageError if several known jobs fit
+ */
+async function meant(
+  named: readonly JobName[],
+  known: readonly KnownJob[],
+  context: Context,
+): Promise<JobName[]> {
+  const ids = [...new Set(known.map(({ job_id }) => job_id))];
+  const found = new Map<string, JobName>();
+  for (const name of named) {
+    const like = name.host === null ? recorded.idsLike(name.id, ids) : [];
+    const isShort = like.length > 0 && like[0] !== name.id && !(await isThere(name.id, context));
+    if (isShort && like.length > 1) throw recorded.severalFit(name.id, like);
+    const id = isShort ? like[0]! : name.id;
+    found.set(id, { ...name, id });
+  }
+  return [...found.values()];
+}
+
+/** Whether the service in use, if there is one, has a job of exactly this id. */
+async function isThere(id: string, context: Context): Promise<boolean> {
+  try {
+    const client = await context.client();
+    await stopOnSignal(context, (signal) => client.job(id, signal));
+    return true;
+  } catch (error) {
+    if (error instanceof errors.ServiceError && error.status === 404) return false;
+    if (error instanceof errors.ConfigError || error instanceof errors.AuthError) return false;
+    throw error;
+  }
+}
+
+type Services = Awaited<ReturnType<typeof servicesOf>>;
+
+/**
+ * The service of each job: the recorded one if the state knows the job, otherwise the one in use.
+ * @throws UsageError for the URL of a job at another host
+ */
+async function servicesOf(
+  jobs: readonly JobName[],
+  known: readonly KnownJob[],
+  watch: boolean,
+  context: Context,
+) {
+  const places = new Map<string, { context: Context; client: ServiceClient; scope: Scope | null }>();
+  for (const { id, host } of jobs) {
+    const all = isPlaced(context) ? [] : known.filter(({ job_id }) => job_id === id);
+    // Of several, the one at the service in use is preferred.
+    const here = all.length > 1 ? await context.scope().catch(() => null) : null;
+    const scope = (all.find((each) => here && sameScope(each.scope, here)) ?? all[0])?.scope ?? null;
+    const words = ['job', id, ...(watch ? ['--watch'] : [])];
+    const there = scope ? await recorded.contextAt(`job ${id}`, scope, words, context) : context;
+    const client = await there.client();
+    places.set(id, { context: there, client, scope });
+    const ours = new URL(client.baseUrl).host;
+    if (host === null || host === ours) continue;
+    const hint = 'choose its --region or --account, or pass only the job id';
+    throw usage(`that job is on ${host}, but the host in use is ${ours}`, hint);
+  }
+  return {
+    job: (id: string, signal?: AbortSignal) => places.get(id)!.client.job(id, signal),
+    /** Saves the job, if the state knows it. The record may have another id than the one that was requested. */
+    save: async (one: Job): Promise<void> => {
+      const place = places.get(one.job_id) ?? [...places.values()][0]!;
+      await recorded.saveJobs(place.context, [one], place.scope);
+    },
+  };
+}
 
 /** Shows the jobs until all have ended. @returns their last records, in order */
 async function follow(
   ids: readonly string[],
   { intervalMs, waitTimeoutMs }: { intervalMs: number | null; waitTimeoutMs: number | null },
-  { services, show }: { services: Services; show(records: readonly Job[]): Promise<void> },
+  services: Services,
+  show: (records: readonly Job[]) => Promise<void>,
   context: Context,
 ): Promise<Job[]> {
   const { clock, stderr, env, flags, commands } = context;
@@ -100,7 +218,7 @@ async function follow(
     await stopOnSignal(context, watching, toRun('the jobs continue; follow them with', again));
   } catch (error) {
     display.close();
-    if (error instanceof WaitTimeoutError) await show(inOrder());
+    if (error instanceof errors.WaitTimeoutError) await show(inOrder());
     throw error;
   } finally {
     display.close();
@@ -109,33 +227,20 @@ async function follow(
   return inOrder();
 }
 
-/** One record, or nothing if the job was never seen. Several records are a JSON array, or one block each. */
-async function printJobs(jobs: readonly Job[], isArray: boolean, context: Context): Promise<void> {
-  const { stdout, env, flags } = context;
-  const styles = stylesOn(stdout, env, flags);
-  const document = isArray ? jobs : jobs[0];
-  if (document || !flags.json) {
-    await print(context, document, jobs.map((one) => recordText(one, styles)).join('\n'));
-  }
-}
-
 const FIELDS = 'job_id kind status rows completed_rows account region base_url run submitted_at seen_at';
 const COLORS: Readonly<Record<string, 'green' | 'red'>> = { completed: 'green', failed: 'red' };
 
 export const command = list({
   options: (_, flags) => flags.refresh === true,
   find: async (isRefreshed, context) => {
-    const state = await (isRefreshed ? context.state() : stateToRead(context));
+    const state = await (isRefreshed ? context.state() : recorded.stateToRead(context));
     if (isRefreshed) {
       await state.refuseMoved();
       await refresh(await state.jobs.all(), context);
     }
     const records = (await state.jobs.all()).map(({ record, scope, ...known }) => {
-      const all: Record<string, unknown> = {
-        ...known,
-        ...scope,
-        completed_rows: record.completed_rows ?? null,
-      };
+      const completed_rows = record.completed_rows ?? null;
+      const all: Record<string, unknown> = { ...known, ...scope, completed_rows };
       return Object.fromEntries(FIELDS.split(' ').map((field) => [field, all[field]]));
     });
     return {
@@ -159,7 +264,10 @@ async function refresh(known: readonly KnownJob[], context: Context): Promise<vo
     try {
       await poll(group, context);
     } catch (error) {
-      const here = error instanceof ConfigError || error instanceof UsageError || error instanceof AuthError;
+      const here =
+        error instanceof errors.ConfigError ||
+        error instanceof errors.UsageError ||
+        error instanceof errors.AuthError;
       // The other jobs can still be polled.
       if (!here || groups.length === 1) throw error;
       context.warn(`${count(group.length, 'job')} not checked: ${error.message}`);
@@ -171,8 +279,7 @@ async function refresh(known: readonly KnownJob[], context: Context): Promise<vo
 async function poll(group: readonly KnownJob[], context: Context): Promise<void> {
   const what = count(group.length, 'unfinished job');
   const { scope } = group[0]!;
-  const recorded = { what, scope, account: namedAccount(scope), words: ['jobs', '--refresh'] };
-  const there = await contextOf(recorded, context);
+  const there = await recorded.contextAt(what, scope, ['jobs', '--refresh'], context);
   const client = await there.client();
   if (!sameScope(await there.scope(), scope)) {
     context.warn(`${what} of another account (${scope.account}, ${scope.base_url}) not checked`);
@@ -181,9 +288,9 @@ async function poll(group: readonly KnownJob[], context: Context): Promise<void>
   await waiting(`checking ${count(group.length, 'job')}`, context, async (signal) => {
     for (const { job_id: id } of group) {
       try {
-        await saveJobs(there, [await client.job(id, signal)], scope);
+        await recorded.saveJobs(there, [await client.job(id, signal)], scope);
       } catch (error) {
-        if (!(error instanceof ServiceError && error.status === 404)) throw error;
+        if (!(error instanceof errors.ServiceError && error.status === 404)) throw error;
         context.warn(`job ${id}: not found at the service; if its rows are missing there, import them again`);
       }
     }

@@ -4,9 +4,7 @@ import type { Context } from '../context.js';
 import { given, LISTING } from '../options/index.js';
 import type { ListRecord, Selection } from '../output/records.js';
 import * as lists from '../output/records.js';
-import { safeLine } from '../output/safe.js';
-import { formOn, type Styles } from '../output/terminal.js';
-import { jsonFor, writeJson, writeOut } from '../output/write.js';
+import { formOn, jsonFor, type Styles, safeLine, writeJson, writeOut } from '../output/terminal.js';
 import { type Flags, type Spec, say, spec, type Tree } from './command.js';
 
 /** A list: its records, and how they are shown. */

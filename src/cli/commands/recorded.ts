@@ -1,8 +1,13 @@
 /** What the state has recorded: where it is, its runs and jobs by their ids, and the service that each was sent to. */
 import { existsSync } from 'node:fs';
+import { basename, resolve } from 'node:path';
 import { ConfigError, StateError, UsageError } from '../../engine/errors.js';
+import { failedOf } from '../../engine/run/failed-requests.js';
+import { withJobs } from '../../engine/run/summary.js';
 import type { Job } from '../../engine/service/contract.js';
 import { databaseFile } from '../../engine/state/folder.js';
+import type { RequestRecord } from '../../engine/state/requests.js';
+import { RunRequests } from '../../engine/state/run-requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { sameService } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
@@ -11,23 +16,15 @@ import type { Commands } from '../advice/commands.js';
 import { type Advice, hinted, inOneLine } from '../advice/hint.js';
 import { errorWords, LIST_RUNS } from '../advice/words.js';
 import type { Context } from '../context.js';
+import { type Facts, factsOf } from '../facts/index.js';
 import { usage } from '../options/index.js';
 import { resolveSettings, type Settings, stateName } from '../settings/index.js';
 
-export interface StatePlace {
-  /** The folder, or the URL without its password. */
-  name: string;
-  /** The flag, variable, or key that names it, or `default`. */
-  origin: string;
-  /** The path of the database file, or the URL without its password. */
-  database: string;
-  /** Whether the folder has a database. Always true for PostgreSQL, where opening the state creates it. */
-  exists: boolean;
-  isFolder: boolean;
-}
-
-/** Finds the state without creating it. */
-export async function statePlace(context: Context): Promise<StatePlace> {
+/**
+ * Finds the state without creating it. `name`: the folder, or the URL without its password. `database`: the file, or the
+ * same URL. `exists`: always true for PostgreSQL, where opening the state creates it.
+ */
+export async function statePlace(context: Context) {
   const settings = await context.settings();
   const [name, origin] = [stateName(settings), settings.origins.state!];
   const isFolder = settings.state.kind === 'sqlite';
@@ -36,7 +33,7 @@ export async function statePlace(context: Context): Promise<StatePlace> {
 }
 
 /** @throws UsageError if there is no state yet */
-export async function requireState(context: Context): Promise<StatePlace> {
+export async function requireState(context: Context): ReturnType<typeof statePlace> {
   const place = await statePlace(context);
   if (place.exists) return place;
   const hint = 'choose its folder with --state, or import something first';
@@ -83,29 +80,37 @@ export function unknownRun(runs: readonly StoredRun[], id: string): never {
   throw hinted(usage(`run "${id}" not found`), hint);
 }
 
-export interface Recorded {
-  /** The name in errors: `run 20261120-101500-x7k2`. */
-  what: string;
-  scope: Scope;
-  /** The configured name of the account, or null. */
-  account: string | null;
-  /** The words of the command that needs it. The hint repeats them with flags that work. */
-  words: readonly string[];
-}
-
-/** The configured account in a scope; null if it has no name. For jobs, the state has only the scope. */
-export const namedAccount = ({ account, region }: Scope): string | null =>
+/** The configured account in a scope; null if it has no name. */
+const namedAccount = ({ account, region }: Scope): string | null =>
   account.startsWith('token:') || region === 'sandbox' ? null : account;
 
 /**
- * The context for the service that it was sent to. Flags that were given stay.
+ * The context for the service that something was sent to: its region and account, unless flags choose others.
+ * @param what its name in errors: `run 20261120-101500-x7k2` @param words of the command that needs it, which the hint
+ * repeats with flags that work @param account its configured name; for jobs, the state has only the scope
  * @throws UsageError if another host is configured now; ConfigError if the account or region is no longer
  * configured
  */
-export async function contextOf(recorded: Recorded, context: Context): Promise<Context> {
-  const there = await chosen(recorded, context);
-  const here = await hostsOf(there);
-  const { what, scope, words } = recorded;
+export async function contextAt(
+  what: string,
+  scope: Scope,
+  words: readonly string[],
+  context: Context,
+  account: string | null = namedAccount(scope),
+): Promise<Context> {
+  const { flags } = context;
+  const settings = await context.settings();
+  const changes = {
+    ...(flags.region === undefined && settings.region !== scope.region ? { region: scope.region } : {}),
+    ...(flags.account === undefined && account !== null && settings.account !== account ? { account } : {}),
+  };
+  const there = Object.keys(changes).length === 0 ? context : context.withFlags(changes);
+  const here = await there.settings().then(hostsIn, (error: unknown) => {
+    if (!(error instanceof UsageError || error instanceof ConfigError)) throw error;
+    const where = account === null ? '' : ` of account "${account}"`;
+    const message = `${what} is in region "${scope.region}"${where}: ${error.message}`;
+    throw new ConfigError(message, { hint: error.hint, cause: error });
+  });
   if (sameService(here, scope)) return there;
   const now = here.base_url === '' ? 'no host is set there now' : `not to ${here.base_url} (${here.region})`;
   const at = { region: scope.region, ...(scope.region !== 'sandbox' && { baseUrl: scope.base_url }) };
@@ -114,48 +119,95 @@ export async function contextOf(recorded: Recorded, context: Context): Promise<C
   });
 }
 
-/** Commands for this run or job that work from here, even if its host is no longer configured. */
-export async function commandsAt(
-  { scope, account }: Pick<Recorded, 'scope' | 'account'>,
+/** Commands for a run that work from here, even if its host is no longer configured. */
+export async function commandsFor(
+  { scope, named_account: account }: StoredRun,
   context: Context,
 ): Promise<Commands> {
   const { flags, commands } = context;
-  const { baseUrl: _, ...others } = flags;
+  const { baseUrl, ...others } = flags;
   const own = { region: scope.region, ...(account === null ? {} : { account }) };
-  const known = (await context.settings()).region === scope.region && flags.baseUrl === undefined;
-  const chosen = known && (account === null || (await context.settings()).account === account) ? {} : own;
+  const used = await context.settings();
+  const isUsed = used.region === scope.region && baseUrl === undefined;
+  const chosen = isUsed && (account === null || used.account === account) ? {} : own;
   const settings = await resolveSettings(context, { ...others, ...chosen }).catch(() => null);
   if (settings && sameService(hostsIn(settings), scope)) return commands.at(chosen, settings);
   return commands.at({ ...own, baseUrl: scope.base_url }, settings);
 }
 
-const hostsOf = async (context: Context): Promise<Scope> => hostsIn(await context.settings());
-
-function hostsIn({ embedded, region, baseUrl }: Settings): Scope {
+const hostsIn = ({ embedded, region, baseUrl }: Settings): Scope => {
   return { account: '', region, base_url: embedded ? 'embedded' : (baseUrl ?? '') };
+};
+
+/** Ways in which a session ends before its jobs have. */
+const ENDED_EARLY = new Set<StoredRun['status']>(['crashed', 'stopped', 'timed_out', 'interrupted']);
+
+/** Whether there is nothing to continue. */
+export const isOver = ({ finished, status }: StoredRun): boolean => finished && !ENDED_EARLY.has(status);
+
+/** The command that continues a run; null if there is nothing to continue. */
+export const resumeOf = (run: StoredRun, { command }: Commands): string | null =>
+  run.status === 'running' || isOver(run) ? null : command('resume', run.run);
+
+/** Read once for all parts of the output, because a continued run could change in between. */
+export type Loaded = Awaited<ReturnType<typeof loaded>>;
+
+/**
+ * Checks the file of a report. Returns what writes the report of a recorded run to it, and prints its name.
+ * @throws UsageError for the file; the function: OutputError
+ */
+export async function reportWriter(
+  name: string,
+  values: boolean,
+  state: State,
+  context: Context,
+): Promise<(found: Loaded) => Promise<void>> {
+  const { reportFile, storedSession } = await import('../output/html/page.js');
+  const write = reportFile(name, context);
+  return async ({ run, requests, facts, next }) => {
+    const about = { now: context.clock.now(), facts, requests, next };
+    await write(await storedSession(run, about, state), values ? 'full' : 'shared');
+  };
 }
 
-/** Chooses the recorded region and account, unless flags chose others. */
-async function chosen({ what, scope, account }: Recorded, context: Context): Promise<Context> {
-  const { flags } = context;
-  const settings = await context.settings();
-  const changes = {
-    ...(flags.region === undefined && settings.region !== scope.region ? { region: scope.region } : {}),
-    ...(flags.account === undefined && account !== null && settings.account !== account ? { account } : {}),
-  };
-  if (Object.keys(changes).length === 0) return context;
-  const there = context.withFlags(changes);
-  try {
-    await there.settings();
-    return there;
-  } catch (error) {
-    if (!(error instanceof UsageError || error instanceof ConfigError)) throw error;
-    const where = account === null ? '' : ` of account "${account}"`;
-    throw new ConfigError(`${what} is in region "${scope.region}"${where}: ${error.message}`, {
-      hint: error.hint,
-      cause: error,
-    });
-  }
+export async function loaded(recorded: StoredRun, state: State, context: Context) {
+  const commands = await commandsFor(recorded, context);
+  const run = await seenFrom(context.cwd, recorded, state);
+  const requests = await state.requests.of(run.run);
+  const facts = factsOfRun(run, requests, commands);
+  const resume = resumeOf(run, commands);
+  const unfinished = resume === null ? [] : [{ what: 'continue with', command: resume, shared: resume }];
+  // How to continue an unfinished run, or the steps of the summary of a finished one.
+  const isEnd = resume === null && run.finished;
+  return { run, requests, commands, facts, next: isEnd ? (facts?.next ?? []) : unfinished };
+}
+
+function factsOfRun(run: StoredRun, requests: readonly RequestRecord[], commands: Commands): Facts | null {
+  const { summary, inputs, status } = run;
+  if (summary === null) return null;
+  // The rejects files come from the state, because a session that was resumed may have written them before.
+  const files = summary.files.map((file, at) => ({
+    ...file,
+    rejects_file: inputs[at]?.rejects_file ?? file.rejects_file,
+  }));
+  const failed = status === 'superseded' ? [] : failedOf(new RunRequests(requests));
+  return factsOf(withJobs({ ...summary, files }, requests, inputs), { commands, failed }, { requests });
+}
+
+/**
+ * The run as another folder sees it: rejects files are named from the folder in which they were written. Without the
+ * summary of the session before, if the last one has not ended.
+ */
+async function seenFrom(cwd: string, run: StoredRun, state: State): Promise<StoredRun> {
+  const written = await state.rejects.ofRun(run.run);
+  const inputs = run.inputs.map((input, at) => {
+    const { rejects_file: file } = input;
+    const place = file && written.find((found) => found.input === at && found.owner === run.run)?.location;
+    const isElsewhere = place && place !== resolve(cwd, file) && basename(place) === basename(file);
+    return isElsewhere ? { ...input, rejects_file: place } : input;
+  });
+  const isBefore = (run.status === 'crashed' || run.status === 'running') && !run.finished;
+  return { ...run, inputs, summary: isBefore ? null : run.summary };
 }
 
 /** Saves what a command learns about jobs. If the state cannot be written, it only warns: the records are still printed. */

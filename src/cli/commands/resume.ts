@@ -1,22 +1,109 @@
-/** `profiles resume [run]`: continues an unfinished import, or follows the jobs of one that did not wait (contract §4). */
+/**
+ * `profiles apply <plan>` sends exactly what a dry run saved, and `profiles resume [run]` continues an unfinished import, or
+ * follows the jobs of one that did not wait (contract §3 "Review before sending", §4).
+ */
+import { ProfilesError } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
+import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { mayContinue } from '../../engine/run/door.js';
+import { loadPlan } from '../../engine/run/plan-file.js';
 import type { Repeated } from '../../engine/run/private.js';
-import { chooseRun, startOfRun } from '../../engine/run/start.js';
+import { chooseRun, startOfPlan, startOfRun } from '../../engine/run/start.js';
+import { withJobs } from '../../engine/run/summary.js';
 import type { StoredRun } from '../../engine/state/runs.js';
-import type { Scope } from '../../engine/state/scopes.js';
+import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
+import { inWords } from '../facts/index.js';
 import * as table from '../options/index.js';
-import { spec } from './command.js';
-import { changesOf, reportOf, waitingIn } from './import-options.js';
-import { runAndReport } from './import-run.js';
-import { contextOf, findRun } from './recorded.js';
+import { createReporter } from '../output/reporter.js';
+import { type Ended, type Flags, spec } from './command.js';
+import { changesOf, checkFilesDiffer, reportOf, waitingIn } from './import-options.js';
+import { runAndReport, tokenHashOf } from './import-run.js';
+import { contextAt, findRun, loaded, reportWriter } from './recorded.js';
 
 const { usage, given } = table;
 const { onFailure, isolateJobs } = table.REJECTING;
-const { canary, concurrency } = table.SENDING;
+const { canary, concurrency, maxChanged } = table.SENDING;
 const TIMING = { interval: table.WAITING.interval, waitForLock: table.WAITING.waitForLock };
 const HOW = { ...TIMING, ...table.RETRYING, canary, concurrency, onFailure, isolateJobs };
+
+type Options = Awaited<ReturnType<typeof options>>;
+
+async function options([file = '']: readonly string[], flags: Flags, { cwd, settings }: Context) {
+  const { expect, again = false, inputs = [] } = given(table.OTHERS, flags);
+  const report = reportOf(flags, (await settings()).importDefaults);
+  return { file, report, inputs, expect, again, how: changesOf({ ...HOW, maxChanged }, flags, cwd) };
+}
+
+export const apply = spec({
+  options,
+  run: async (asked, context) => {
+    const { plan, sha256 } = await loadPlan(asked.file, context);
+    const wanted = asked.expect?.toLowerCase();
+    if (wanted !== undefined && wanted !== plan.digest && wanted !== sha256) {
+      const what = `is not the plan that --expect names: its digest is ${plan.digest}`;
+      throw usage(`${asked.file}: ${what}`, 'review this plan, or get the one that was approved');
+    }
+    try {
+      return await send(plan, asked, context);
+    } catch (error) {
+      // While this process waited for the lock, another one began or finished the run: continue it, or send nothing.
+      const code = error instanceof ProfilesError ? error.problem?.code : undefined;
+      if (code !== 'plan_begun' && code !== 'run_not_unfinished') throw error;
+      return await send(plan, asked, context);
+    }
+  },
+});
+
+/** @throws UsageError if another process began or finished the run in the meantime (`plan_begun`, `run_not_unfinished`) */
+async function send(plan: SavedPlan, asked: Options, context: Context): Promise<Ended> {
+  const { report, inputs, again, how } = asked;
+  if (how.maxChanged && !plan.changes) {
+    const message = '--max-changed has no effect on this plan: it was made without --changed-only';
+    throw usage(message, 'leave it out');
+  }
+  const account = { scope: await context.scope(), tokenHash: await tokenHashOf(context) };
+  const known = { state: await context.state(), ...account };
+  const applied = await startOfPlan(plan, { inputs, again, how }, known);
+  if ('start' in applied)
+    return runAndReport(applied.start, applied.options, report, context, { reads: [asked.file] });
+  const { ended } = applied;
+  const sendAgain = context.commands.again({ plus: ['--again'] });
+  if (ended.status === 'superseded') {
+    const message = `run ${ended.run} of this plan was replaced by another import of the same file`;
+    throw usage(message, toRun('make a new plan, or send this one again', sendAgain));
+  }
+  return nothingLeft(ended, toRun('to send it again', sendAgain), asked, context);
+}
+
+/** Prints why nothing was sent, and the result of the earlier session, with `--report` also as a page. */
+async function nothingLeft(
+  run: StoredRun,
+  next: string,
+  { report: { form, values, page }, how: { outcomes } }: Options,
+  context: Context,
+): Promise<void> {
+  const state = await context.state();
+  checkFilesDiffer({ '--outcomes': outcomes, '--report': page }, context.cwd);
+  const writePage = page === null ? null : await reportWriter(page, values, state, context);
+  const reporter = createReporter({ ...context, mode: form, reportValues: values });
+  const tell = inWords(context.commands);
+  const message = `run ${run.run} has applied this plan already; nothing was sent\n${next}`;
+  try {
+    await reporter.report({ type: 'notice', message });
+    if (outcomes != null) {
+      const unwritten = `${outcomes} was not written, since nothing was sent`;
+      await reporter.report(tell({ type: 'warning', message: unwritten }));
+    }
+    if (run.summary) {
+      const summary = withJobs(run.summary, await state.requests.of(run.run), run.inputs);
+      await reporter.report(tell({ type: 'summary', summary: { ...summary, resume: null } }));
+    }
+  } finally {
+    await reporter.close();
+  }
+  await writePage?.(await loaded(run, state, context));
+}
 
 /** Inputs that are elsewhere now, private values that this machine does not know, and options that override those of the run. */
 interface Asked {
@@ -25,7 +112,7 @@ interface Asked {
   how: Partial<ImportOptions>;
 }
 
-export const command = spec({
+export const resume = spec({
   options: async ([id], flags, { cwd, settings }) => {
     const { failed = false, inputs = [] } = given(table.OTHERS, flags);
     const { set, where } = given({ set: table.COLUMNS.set, where: table.SELECTING.where }, flags);
@@ -42,9 +129,13 @@ export const command = spec({
     const stored = await chooseRun(named, failed, state);
     const { run, scope, named_account: account } = stored;
     const words = ['resume', run, ...(failed ? ['--failed'] : [])];
-    const there = await contextOf({ what: `run ${run}`, scope, account, words }, context);
-    checkAccount(stored, await there.scope(), (await there.settings()).account);
-    const { importDefaults } = await there.settings();
+    const there = await contextAt(`run ${run}`, scope, words, context, account);
+    const { importDefaults, account: here } = await there.settings();
+    // Another token is allowed only if the first one was refused (contract §4).
+    if (!mayContinue(stored, await there.scope(), here)) {
+      const hint = account ? `resume with --account ${account}` : 'resume with the token it started with';
+      throw usage(`run ${run} belongs to another account`, hint);
+    }
     const { intervalMs: _, ...timing } = table.engineValues(TIMING, importDefaults);
     // These belong to the session, not to the run: a run that timed out must be able to continue.
     const how = { ...timing, waitTimeoutMs: waitingIn(importDefaults).waitTimeoutMs, ...asked.how };
@@ -62,12 +153,4 @@ function checkFollowed({ run, options }: StoredRun, { inputs, values, how }: Ask
   }
   const { outcomes } = options as Partial<ImportOptions>;
   if (outcomes != null) warn(`${outcomes} stays as it is: it does not say how the jobs ended`);
-}
-
-/** Another token is allowed only if the first one was refused (contract §4). @throws UsageError for another account */
-function checkAccount(run: StoredRun, here: Scope, account: string | null): void {
-  if (mayContinue(run, here, account)) return;
-  const { named_account: name } = run;
-  const hint = name ? `resume with --account ${name}` : 'resume with the token it started with';
-  throw usage(`run ${run.run} belongs to another account`, hint);
 }

@@ -1,21 +1,47 @@
-/** `profiles runs [run]`: lists the imports in the state, shows one, or forgets one (contract §1). */
+/** `profiles runs [run]`: lists the imports in the state, shows one, or forgets one (contract §1); `--report` makes a page (§9). */
 import { LockedError } from '../../engine/errors.js';
+import { type RowCounts, rangesIn } from '../../engine/model.js';
+import type { ImportOptions } from '../../engine/options.js';
+import { sentLaterReason } from '../../engine/run/outcome.js';
 import { isAlive, startOfRunPlan } from '../../engine/run/start.js';
+import { jobsOf } from '../../engine/run/summary.js';
+import { placeOf } from '../../engine/send/row-counts.js';
+import { failureReason } from '../../engine/service/names.js';
+import type { RequestRecord } from '../../engine/state/requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { HeldLease, State } from '../../engine/state/state.js';
+import type { Commands } from '../advice/commands.js';
 import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { given, OTHERS, REPORTING, SENDING, usage, valuesOf } from '../options/index.js';
+import { documentOf } from '../facts/index.js';
+import { isShown } from '../facts/session.js';
+import { given, OTHERS, SENDING, usage } from '../options/index.js';
+import { fieldsOn, type ListRecord, Names } from '../output/records.js';
+import { nextLines } from '../output/summary.js';
+import { stylesOn } from '../output/terminal.js';
 import { type Ended, print, say, spec } from './command.js';
 import { type Report, reportOf } from './import-options.js';
 import { listingOf, printList } from './list.js';
-import { contextOf, findRun, stateToRead, unknownRun } from './recorded.js';
-import { commandsFor, isOver, recordOf, show } from './runs-detail.js';
+import * as recorded from './recorded.js';
 
-const FIELDS =
-  'run status kinds files read submitted rejected unknown unsent region account started_at ended_at resume';
+/** A run as `profiles runs` lists it. */
+function recordOf(run: StoredRun, commands: Commands): ListRecord {
+  const { read, filtered, submitted, rejected, unknown, unsent } = run.summary?.rows ?? NO_ROWS;
+  const rows = { read, filtered, submitted, rejected, unknown, unsent };
+  return {
+    ...{ run: run.run, status: run.status, kinds: new Names(run.kinds), files: new Names(run.paths) },
+    ...Object.fromEntries(Object.entries(rows).map(([name, n]) => [name, n ?? null])),
+    ...{ region: run.scope.region, account: run.scope.account },
+    ...{ started_at: run.started_at, ended_at: run.ended_at, resume: recorded.resumeOf(run, commands) },
+  };
+}
+const NO_ROWS: Partial<RowCounts> = {};
+
 const LIST = {
-  fields: FIELDS.split(' '),
+  fields:
+    'run status kinds files read submitted rejected unknown unsent region account started_at ended_at resume'.split(
+      ' ',
+    ),
   tableFields: 'run status files read submitted region started_at'.split(' '),
   id: 'run',
   times: ['started_at', 'ended_at'],
@@ -30,23 +56,22 @@ export const command = spec({
       const hint = { do: 'to forget it', run: ['runs', '--forget', forget] };
       throw hinted(usage('--forget takes the run id as its value'), hint);
     }
-    const { importDefaults } = await settings();
-    const { report = null, reportValues: values } = valuesOf(REPORTING, { ...importDefaults, ...flags });
-    if (report !== null && (run === undefined || forget !== undefined)) {
+    const report = reportOf(flags, (await settings()).importDefaults);
+    if (report.page !== null && (run === undefined || forget !== undefined)) {
       throw usage('--report is for one run', 'profiles runs <run> --report report.html');
     }
-    const page = report === null ? null : { name: report, values };
     const { inputs = [], savePlan } = given({ ...OTHERS, savePlan: SENDING.savePlan }, flags);
     if (run === undefined && (savePlan !== undefined || inputs.length > 0))
       throw usage('--save-plan and --input are for one run', 'profiles runs <run> --save-plan plan.json');
     if (savePlan === undefined && inputs.length > 0)
       throw usage('--input says where an input of a plan is now', 'add --save-plan <file>');
-    const plan =
-      savePlan === undefined ? null : { savePlan, inputs, report: reportOf(flags, importDefaults) };
-    return { run, forget, page, plan, listing: listingOf(flags) };
+    return { run, forget, report, savePlan, inputs, listing: listingOf(flags) };
   },
-  run: async ({ run: named, forget: forgotten, page, plan, listing }, context) => {
-    const state = await (forgotten === undefined ? stateToRead(context) : context.state());
+  run: async (
+    { run: named, forget: forgotten, report, savePlan, inputs, listing },
+    context,
+  ): Promise<Ended> => {
+    const state = await (forgotten === undefined ? recorded.stateToRead(context) : context.state());
     const runs: StoredRun[] = [];
     for (const run of await state.runs.all()) {
       // If it is recorded as running, but its locks are free, its process has died.
@@ -55,17 +80,27 @@ export const command = spec({
     }
     if (forgotten !== undefined) {
       // Only a whole id: a wrong one could not be brought back.
-      const exact = runs.find(({ run }) => run === forgotten) ?? unknownRun(runs, forgotten);
-      await forget(exact, state, context);
-    } else if (named !== undefined && plan) return planOf(findRun(runs, named), plan, state, context);
-    else if (named !== undefined) await show(findRun(runs, named), page, state, context);
-    else {
-      const records = [];
-      for (const run of runs) {
-        records.push(recordOf(run, isOver(run) ? context.commands : await commandsFor(run, context)));
-      }
-      await printList({ ...LIST, records }, listing, context);
+      const exact = runs.find(({ run }) => run === forgotten) ?? recorded.unknownRun(runs, forgotten);
+      return forget(exact, state, context);
     }
+    if (named !== undefined) {
+      const run = recorded.findRun(runs, named);
+      if (savePlan !== undefined) return planOf(run, { savePlan, inputs, report }, state, context);
+      // If the report's file cannot be written, nothing is printed.
+      const { page, values } = report;
+      const write = page === null ? null : await recorded.reportWriter(page, values, state, context);
+      const found = await recorded.loaded(run, state, context);
+      await show(found, context);
+      await write?.(found);
+      return;
+    }
+    const records = [];
+    for (const run of runs) {
+      records.push(
+        recordOf(run, recorded.isOver(run) ? context.commands : await recorded.commandsFor(run, context)),
+      );
+    }
+    await printList({ ...LIST, records }, listing, context);
   },
 });
 
@@ -78,7 +113,7 @@ async function planOf(
 ): Promise<Ended> {
   const { scope, named_account: account } = run;
   const words = ['runs', run.run, '--save-plan', savePlan];
-  const there = await contextOf({ what: `run ${run.run}`, scope, account, words }, context);
+  const there = await recorded.contextAt(`run ${run.run}`, scope, words, context, account);
   const { start, options } = startOfRunPlan(run, inputs, state);
   const { runAndReport } = await import('./import-run.js');
   return runAndReport(start, options, report, there, { scope, savePlan });
@@ -101,3 +136,63 @@ async function forget(run: StoredRun, state: State, context: Context): Promise<v
   await say(context, `forgot run ${run.run}`);
   await print(context, { run: run.run, forgotten: true }, '', 0);
 }
+
+async function show(
+  { run, commands, requests, facts, next }: recorded.Loaded,
+  context: Context,
+): Promise<void> {
+  const { stdout, env, flags, platform } = context;
+  const paths = run.inputs.map(({ path }) => path);
+  const { resume, ...record } = recordOf(run, commands);
+  const outcomes_file = (run.options as Partial<ImportOptions> | null)?.outcomes ?? null;
+  const { causes: _, ...summary } = facts ? documentOf(facts) : {};
+  const document = {
+    ...{ run: run.run, status: run.status, kinds: run.kinds, ...run.scope },
+    ...{ started_at: run.started_at, ended_at: run.ended_at, resume },
+    next: next.map(({ command }) => command),
+    outcomes_file,
+    inputs: run.inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
+    requests: requests.map(({ job: _job, ...request }) => request),
+    jobs: jobsOf(requests, paths),
+    summary: facts && summary,
+  };
+  const reason = run.status === 'stopped' ? run.ended_by && (ENDED_BY[run.ended_by] ?? run.ended_by) : null;
+  const rejects = run.inputs.flatMap(({ rejects_file }) => rejects_file ?? []);
+  const detail = {
+    ...record,
+    ...(run.status === 'crashed' ? { reason: 'its process died' } : reason !== null && { reason }),
+    ...(rejects.length > 0 && { rejects_file: rejects.join(',') }),
+    ...(outcomes_file !== null && { outcomes_file }),
+    ...(resume !== null && { resume }),
+  };
+  const shown = requests.filter(isShown).map((request) => requestRecord(request, paths));
+  const lines = nextLines(next, stylesOn(stdout, env, flags).bold, platform);
+  const steps = lines.length === 0 ? '' : `\n${lines.map((line) => `${line.slice(2)}\n`).join('')}`;
+  await print(context, document, fieldsOn(stdout, context, detail, ...shown) + steps);
+}
+
+function requestRecord(request: RequestRecord, paths: readonly string[]): Record<string, unknown> {
+  const { seq, rows, left_out, state, job_id, job } = request;
+  const ranges = rangesIn(placeOf(request, paths));
+  const isLeftOut = left_out > 0;
+  return {
+    request: seq,
+    file: ranges.map(({ file }) => file).join(','),
+    lines: ranges.map(({ first_line, last_line }) => `${first_line} to ${last_line}`).join(', '),
+    rows,
+    ...(isLeftOut && { left_out }),
+    ...{ state, job_id, job_status: job?.status ?? null },
+    reason: isLeftOut ? sentLaterReason(request) : (request.reason ?? failureReason(job ?? {})),
+  };
+}
+
+/** Why a run stopped, in words. */
+const ENDED_BY: Readonly<Record<string, string>> = {
+  unauthorised: 'the token was refused',
+  network: 'the service could not be reached',
+  service: 'the service refused a request, or failed',
+  contract: 'the service answered what its specification does not allow',
+  locked: 'another import took over',
+  state: 'the state could not be written',
+  output: 'the output could not be written',
+};

@@ -1,23 +1,173 @@
 /** `profiles sandbox`: serves the embedded service until it is stopped, shows its data, or erases it (contract §8). */
 import { resolve } from 'node:path';
+import type { Command } from 'commander';
 import { LockedError } from '../../engine/errors.js';
-import { KINDS } from '../../engine/model.js';
+import { ID_FIELD, KINDS, SINGULAR } from '../../engine/model.js';
 import { isLoopback } from '../../engine/service/address.js';
-import type { HeldLease, State } from '../../engine/state/state.js';
+import type { HeldLease } from '../../engine/state/state.js';
 import { count } from '../../engine/util/numbers.js';
 import * as embedded from '../../sandbox/index.js';
 import { shellWord } from '../advice/shell.js';
 import { type Context, EMBEDDED } from '../context.js';
-import { SANDBOX, usage, valuesOf } from '../options/index.js';
+import { given, SANDBOX, SANDBOX_REGION, usage, valuesOf } from '../options/index.js';
+import { fieldsOn, type ListRecord } from '../output/records.js';
+import { writeJson, writeOut } from '../output/terminal.js';
+import { resolveSettings, type SettingsFlags } from '../settings/index.js';
 import { type Flags, print, refuse, say, spec } from './command.js';
+import { list as listed } from './list.js';
 import { statePlace } from './recorded.js';
-import { dataFolder, list, refuseServerOptions, show } from './sandbox-data.js';
+
+type Data = NonNullable<ReturnType<typeof embedded.openSandboxData>>;
+type Row = embedded.ProfilePage['rows'][number];
+
+/** Looks at the data of the sandbox, if there are any, and closes them. */
+async function reading<T>(data: string, { clock }: Context, look: (held: Data | undefined) => T): Promise<T> {
+  const held = embedded.openSandboxData(data, clock) ?? undefined;
+  try {
+    return await look(held);
+  } finally {
+    held?.close();
+  }
+}
+
+const list = listed({
+  options: async ([word = ''], flags, context) => {
+    const kind = KINDS.find((one) => one === word);
+    if (kind === undefined) throw usage(`unknown kind "${word}"`, 'it lists companies or users');
+    return { data: await dataFolder(flags, context), kind, region: regionIn(flags, context) };
+  },
+  /** Search, order, and limit are one query over all profiles, as on the sandbox's page; `--filter` is for its result. */
+  find: async ({ data, kind, region }, context, listing, { command }) => {
+    refuseServerOptions(command);
+    const { search, sort, limit, ...selection } = listing.selection;
+    // With `--filter`, the limit is applied after it.
+    const limitsQuery = selection.filter === undefined;
+    const by = sort && { by: sort.key === ID_FIELD[kind] ? 'id' : sort.key, descending: sort.descending };
+    const query = { kind, region, search, sort: by, limit: limitsQuery ? limit : undefined };
+    const look = (held: Data | undefined) => held?.profiles(query);
+    const page = await reading<ReturnType<typeof look>>(data, context, look);
+    const { rows, total, found } = page ?? { total: 0, found: 0, rows: [] };
+    const records = rows.map((row) => recordOf(kind, row));
+    if (by !== undefined) checkSort(by.by, records);
+    const none = `no ${kind} in the sandbox (region ${region}): import some ${howToImport(region)}`;
+    const counted = (n: number): string => count(n, SINGULAR[kind], kind);
+    const of = search === undefined ? '' : `${counted(found)} of `;
+    return {
+      records,
+      fields: kind === 'users' ? ['user_id', 'company_id'] : ['company_id'],
+      id: ID_FIELD[kind],
+      source: `[${rows.map((row) => sourceOf(kind, row)).join(',')}]`,
+      empty: total === 0 ? none : `no ${kind} match this search`,
+      selection: limitsQuery || limit === undefined ? selection : { ...selection, limit },
+      after: total === 0 ? [] : [`${of}${counted(total)} in region ${region}`],
+    };
+  },
+});
+
+/** Records without a value come last: if the first one has none, no record has one. @throws UsageError */
+function checkSort(key: string, [first]: readonly ListRecord[]): void {
+  if (!first || ['id', 'updated', 'company_id'].includes(key) || Object.hasOwn(first, key)) return;
+  const fields = Object.keys(first).join(', ');
+  throw usage(`--sort: unknown field "${key}"`, `available fields: updated, ${fields}`);
+}
+
+/** A flat record, for tables and for import. The identifiers come first, and metadata cannot replace them. */
+function recordOf(kind: embedded.Kind, { id, companyId, metadata }: Row): ListRecord {
+  const head = kind === 'users' ? { user_id: id, company_id: companyId } : { company_id: id };
+  return { ...head, ...(JSON.parse(metadata) as ListRecord), ...head };
+}
+
+/** The same as JSON text, with numbers as they were sent. */
+function sourceOf(kind: embedded.Kind, row: Row): string {
+  const record = recordOf(kind, row);
+  const own = Object.keys(JSON.parse(row.metadata) as ListRecord);
+  if (own.includes('company_id') || own.includes('user_id')) return JSON.stringify(record);
+  const { user_id, company_id } = record;
+  const head = JSON.stringify(kind === 'users' ? { user_id, company_id } : { company_id });
+  return own.length === 0 ? head : `${head.slice(0, -1)},${row.metadata.slice(1)}`;
+}
+
+const show = spec({
+  options: async ([noun = '', id = ''], flags, context) => {
+    if (noun !== 'company' && noun !== 'user') {
+      const hint = 'profiles sandbox show company <id>, or profiles sandbox show user <id>';
+      throw usage(`unknown kind "${noun}"`, hint);
+    }
+    return { data: await dataFolder(flags, context), noun, id, region: regionIn(flags, context) };
+  },
+  run: async ({ data, noun, id, region }, context, { command }) => {
+    refuseServerOptions(command);
+    const { stdout, flags } = context;
+    const kind = noun === 'company' ? 'companies' : 'users';
+    const { json, companyId, metadata } = await reading(data, context, (held) => {
+      const profile = held?.profile(kind, id, region);
+      if (profile) return profile;
+      const other = region === 'eu' ? 'default' : 'eu';
+      const hint = held?.pending(kind, id, region)
+        ? 'the job that imports it has not completed yet'
+        : held?.profile(kind, id, other)
+          ? `region ${other} has it: use --region ${other}`
+          : `import it ${howToImport(region)} first`;
+      throw usage(`no ${noun} "${id}" in the sandbox (region ${region})`, hint);
+    });
+    // As JSON in the service's shape, with numbers as they were sent, so that it can be imported again.
+    if (flags.json) return writeJson(stdout, json);
+    const head = kind === 'companies' ? { company_id: id } : { user_id: id, company_id: companyId };
+    const more = Object.keys(metadata).length === 0 ? [] : [metadata];
+    await writeOut(stdout, fieldsOn(stdout, context, { ...head, region }, ...more));
+  },
+});
+
+/**
+ * `--data`, otherwise the folder of the state, where the embedded service of `--region sandbox` has its data. Other
+ * settings do not affect the sandbox.
+ */
+async function dataFolder(flags: Flags, context: Context): Promise<string> {
+  const { data, config, account, state } = flags as SettingsFlags & { data?: string };
+  if (data !== undefined) return resolve(context.cwd, data);
+  const own = Object.entries({ config, account, state }).filter(([, value]) => value !== undefined);
+  return (await resolveSettings(context, { ...Object.fromEntries(own), region: 'sandbox' })).stateDir;
+}
+
+/** `--region-of` or `--region`. Environment and config file are not read: they do not affect the sandbox. */
+function regionIn(flags: Flags, context: Context): embedded.Region {
+  const { regionOf } = given(SANDBOX_REGION, flags);
+  const { region: named } = context.flags;
+  // Imports with `--region sandbox` go to the default region of the sandbox, so it means that region here.
+  const region = named === 'sandbox' ? undefined : named;
+  if (regionOf !== undefined && region !== undefined && region !== regionOf) {
+    throw usage(`--region ${region} and --region-of ${regionOf} cannot be combined`, 'leave one out');
+  }
+  const chosen = regionOf ?? region ?? 'default';
+  if (chosen === 'default' || chosen === 'eu') return chosen;
+  throw usage(`the sandbox has no region "${chosen}"`, 'available regions: default, eu');
+}
+
+/** How to import into a region: `--region sandbox` imports into the default one. */
+const howToImport = (region: embedded.Region): string =>
+  region === 'eu' ? 'through the EU address of profiles sandbox' : 'with --region sandbox';
+
+/**
+ * Commander accepts the options of the server for its subcommands, too: `sandbox reset --memory` would erase what is
+ * on disk. @throws UsageError
+ */
+function refuseServerOptions(command: Command): void {
+  const server = command.parent!;
+  const own = new Set(command.options.map(({ long }) => long));
+  const given = server.options.find(
+    (option) => !own.has(option.long) && server.getOptionValueSource(option.attributeName()) === 'cli',
+  );
+  if (!given) return;
+  const name = command.name();
+  const hint = `see profiles sandbox ${name} --help`;
+  throw usage(`${given.long} is for the server: sandbox ${name} does not take it`, hint);
+}
 
 export const command = spec({
   anyWords: true,
-  options: async ([word], flags, context) => ({ word, serve: () => serverOptions(flags, context) }),
-  run: async ({ word, serve }, context, { command }) =>
-    word === undefined ? run(await serve(), context) : refuse(word, command),
+  options: ([word], flags) => ({ word, flags }),
+  run: async ({ word, flags }, context, { command }) =>
+    word === undefined ? serve(await serverOptions(flags, context), context) : refuse(word, command),
   commands: {
     list,
     show,
@@ -32,17 +182,9 @@ export const command = spec({
 });
 
 async function serverOptions(flags: Flags, context: Context): Promise<embedded.SandboxOptions> {
-  const {
-    memory,
-    data: _,
-    host,
-    seed,
-    fault = [],
-    lookups,
-    expectToken = null,
-    ...given
-  } = valuesOf(SANDBOX, flags);
-  const { port, lookupPort, euPort, pagePort, page, controlPort, latency, ...limits } = given;
+  const values = valuesOf(SANDBOX, flags);
+  const { memory, data: _, host, seed, fault = [], lookups, expectToken = null, ...others } = values;
+  const { port, lookupPort, euPort, pagePort, page, controlPort, latency, ...limits } = others;
   if (expectToken !== null && !/^[\x21-\x7e]+$/.test(expectToken)) {
     const hint = 'an API key is one word of ASCII characters';
     throw usage('--expect-token contains white space or non-ASCII characters', hint);
@@ -50,35 +192,26 @@ async function serverOptions(flags: Flags, context: Context): Promise<embedded.S
   const asked = Object.entries({ ...limits, latencyMs: latency }).filter(([, value]) => value !== undefined);
   return {
     ...(memory ? {} : { dataDir: await dataFolder(flags, context) }),
-    host,
     ports: {
-      base: port,
-      lookup: lookupPort,
-      eu: euPort,
+      ...{ base: port, lookup: lookupPort, eu: euPort, control: controlPort ?? null },
       page: page === false ? null : (pagePort ?? '4103 or free'),
-      control: controlPort ?? null,
     },
-    expectToken,
-    clock: context.clock,
-    seed,
-    limits: Object.fromEntries(asked),
-    faults: fault,
+    ...{ host, expectToken, clock: context.clock, seed, faults: fault, limits: Object.fromEntries(asked) },
     ...(lookups === undefined ? {} : { lookups: embedded.readLookups(resolve(context.cwd, lookups)) }),
     // Only the control API shows the ledger. Without it, stored identifiers would only use memory.
     ledgerIds: controlPort !== undefined,
   };
 }
 
-async function run(options: embedded.SandboxOptions, context: Context): Promise<void> {
+async function serve(options: embedded.SandboxOptions, context: Context): Promise<void> {
   const { stop } = context;
+  const { host = '127.0.0.1', expectToken, dataDir } = options;
   const sandbox = await embedded.startSandbox(options);
   try {
-    const { host = '127.0.0.1', expectToken, dataDir } = options;
     if (!isLoopback(host.includes(':') ? `[${host}]` : host)) {
       const can = expectToken ? 'try to read and change' : 'read and change';
-      context.warn(
-        `listening on ${host}, which is not loopback: anyone who can reach this machine can ${can} its data`,
-      );
+      const reach = `anyone who can reach this machine can ${can} its data`;
+      context.warn(`listening on ${host}, which is not loopback: ${reach}`);
     }
     await printAddresses(sandbox, context);
     const { controlUrl, pageUrl, euUrl } = sandbox;
@@ -100,9 +233,7 @@ function printAddresses(sandbox: embedded.Sandbox, context: Context): Promise<vo
   const { url, euUrl, lookupUrl, controlUrl, pageUrl, token } = sandbox;
   const { hostname } = new URL(url);
   const variables = {
-    PROFILES_BASE_URL: url,
-    PROFILES_LOOKUP_BASE_URL: lookupUrl,
-    PROFILES_TOKEN: token,
+    ...{ PROFILES_BASE_URL: url, PROFILES_LOOKUP_BASE_URL: lookupUrl, PROFILES_TOKEN: token },
     ...(isLoopback(hostname) ? {} : { PROFILES_ALLOW_HTTP: hostname }),
   };
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${shellWord(value)}\n`);
@@ -115,7 +246,7 @@ function printAddresses(sandbox: embedded.Sandbox, context: Context): Promise<vo
  * @throws LockedError while an import to the sandbox runs; UsageError for a single region
  */
 async function reset(data: string, context: Context): Promise<void> {
-  const { clock, flags } = context;
+  const { flags } = context;
   if (flags.region !== undefined && flags.region !== 'sandbox') {
     throw usage('sandbox reset erases all regions of the sandbox', 'leave --region out');
   }
@@ -124,10 +255,17 @@ async function reset(data: string, context: Context): Promise<void> {
   const state = isEmbedded ? await context.state() : null;
   const locks: HeldLease[] = [];
   try {
-    if (state) await lock(state, locks);
-    const held = embedded.openSandboxData(data, clock);
-    const erased = held?.reset() ?? { companies: 0, users: 0, jobs: 0 };
-    held?.close();
+    for (const kind of state ? KINDS : []) {
+      const taken = await state!.locks.take(EMBEDDED, kind, 'sandbox reset');
+      if (taken) locks.push(taken);
+      else {
+        const held = (await state!.locks.held(EMBEDDED)).find((each) => each.kind === kind)?.holder ?? 'it';
+        const hint = 'wait for it to end, or interrupt it';
+        throw new LockedError(`an import of ${kind} to the sandbox is running: ${held}`, { hint });
+      }
+    }
+    const none = { companies: 0, users: 0, jobs: 0 };
+    const erased = await reading(data, context, (held) => held?.reset() ?? none);
     const forgotten = (await state?.runs.forgetScope(EMBEDDED)) ?? { runs: 0, jobs: 0 };
     const companies = count(erased.companies, 'company', 'companies');
     const [users, jobs] = [count(erased.users, 'user'), count(erased.jobs, 'job')];
@@ -136,17 +274,5 @@ async function reset(data: string, context: Context): Promise<void> {
     await print(context, { erased, forgotten, data }, text);
   } finally {
     for (const lock of locks) await lock.release();
-  }
-}
-
-async function lock(state: State, locks: HeldLease[]): Promise<void> {
-  for (const kind of KINDS) {
-    const taken = await state.locks.take(EMBEDDED, kind, 'sandbox reset');
-    if (taken) locks.push(taken);
-    else {
-      const holder = (await state.locks.held(EMBEDDED)).find((held) => held.kind === kind)?.holder ?? 'it';
-      const hint = 'wait for it to end, or interrupt it';
-      throw new LockedError(`an import of ${kind} to the sandbox is running: ${holder}`, { hint });
-    }
   }
 }

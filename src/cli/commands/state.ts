@@ -9,7 +9,7 @@ import { hinted, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { given, OTHERS, UNLOCK, usage } from '../options/index.js';
 import { ago, fieldsOn } from '../output/records.js';
-import { safeLine } from '../output/safe.js';
+import { safeLine } from '../output/terminal.js';
 import { canAsk, openPrompter } from '../prompts/index.js';
 import { stateElsewhere, stateNamed } from '../settings/index.js';
 import { print, spec } from './command.js';

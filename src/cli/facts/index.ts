@@ -7,9 +7,18 @@ import type { Commands } from '../advice/commands.js';
 import { inOneLine } from '../advice/hint.js';
 import { type Known, nextSteps } from '../advice/next.js';
 import { warningText, wordsOf } from '../advice/words.js';
-import { isCompletedShort, isOnlyPlanned, outcomeOf, rowFacts, rowsLine, toneOf } from './outcome.js';
-import { namesIn } from './plan.js';
-import { type Recorded, type Text, Texts } from './text.js';
+import {
+  isCompletedShort,
+  isOnlyPlanned,
+  namesIn,
+  outcomeOf,
+  type Recorded,
+  rowFacts,
+  rowsLine,
+  type Text,
+  Texts,
+  toneOf,
+} from './outcome.js';
 
 export type Facts = ReturnType<typeof factsOf>;
 export type JobFact = ReturnType<typeof jobFact>;

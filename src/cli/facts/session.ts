@@ -1,4 +1,5 @@
 /** What a page says about a run, from the events of an import or from what the state recorded. */
+
 import { ProfilesError } from '../../engine/errors.js';
 import { type Plan, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
 import { placeOf } from '../../engine/send/row-counts.js';
@@ -11,9 +12,7 @@ import type { Commands } from '../advice/commands.js';
 import type { Step } from '../advice/next.js';
 import { errorWords } from '../advice/words.js';
 import type { Facts, Told } from './index.js';
-import { type Tone, toneOf } from './outcome.js';
-import { namesIn } from './plan.js';
-import { type Text, Texts } from './text.js';
+import { namesIn, type Text, Texts, type Tone, toneOf } from './outcome.js';
 
 /** Start and end, in milliseconds since 1970. */
 export type Span = readonly [from: number, until: number];

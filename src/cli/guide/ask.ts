@@ -15,7 +15,7 @@ import { converterOf, keyStyle, loadZones } from '../../engine/read/index.js';
 import { count, grouped } from '../../engine/util/numbers.js';
 import { causeText } from '../facts/index.js';
 import { planLine } from '../facts/outcome.js';
-import type { Choice, Prompter } from '../prompts/index.js';
+import type { Choice, Prompter } from '../prompts/plain.js';
 import type { Answers, ColumnOf, Found, Given, IdentityQuestion, Question } from './questions.js';
 
 /** Asks what the rows of an input are. */

@@ -3,21 +3,21 @@
  * plans without a lock, asks what the plan leaves open, and only then writes and sends. While a person thinks, nothing
  * is held.
  */
+
 import { AuthError, NotConfirmedError } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { Look } from '../../engine/plan/look.js';
 import { isKnownLayout } from '../../engine/plan/type-changes.js';
-import { checkOpened, type MappingFile, Pool, writtenFacts } from '../../engine/read/index.js';
+import { checkOpened, type MappingFile, writtenFacts } from '../../engine/read/index.js';
 import { type AnySource, expandInputs } from '../../engine/run/sources.js';
 import { count } from '../../engine/util/numbers.js';
 import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { openPrompter, type Prompter } from '../prompts/index.js';
+import { openPrompter } from '../prompts/index.js';
+import type { Prompter } from '../prompts/plain.js';
 import { askAll, askIdentity, invalidLines, planLines, type Rehearsal, withZone } from './ask.js';
-import { againFor } from './command.js';
-import { freeName, mappingBeside, Spool, saveMapping, sourceDeps } from './files.js';
-import { Inputs, type LookOptions } from './inputs.js';
-import { canShare, mappingOf, notShared } from './mapping.js';
+import { Inputs, type LookOptions, type Reading, sourceDeps, whileReading } from './inputs.js';
+import { againFor, canShare, freeName, mappingBeside, mappingOf, notShared, saveMapping } from './mapping.js';
 import { type Found, type Given, identityQuestions, mappingQuestions } from './questions.js';
 
 type Flags = Readonly<Record<string, unknown>>;
@@ -78,28 +78,20 @@ export const guide = (asked: Asked, context: Context) =>
     return await finish({ asked, sources, final, done, reads }, await how.ask(), context);
   });
 
-interface How {
-  spool: Spool;
-  pool: Pool;
+interface How extends Reading {
   ask: Ask;
 }
 
-/** Gives the work a spool, threads, and prompts, which are opened with the first question. */
-async function looking<T>(context: Context, work: (how: How) => Promise<T>): Promise<T> {
-  const spool = new Spool(context);
-  const pool = new Pool({ threads: Math.min(2, context.cores) });
-  let prompter: Promise<Prompter> | undefined;
-  const ask: Ask = () => {
-    prompter ??= openPrompter(context);
-    return prompter;
-  };
-  try {
-    return await work({ spool, pool, ask });
-  } finally {
-    await pool.close();
-    await spool.remove();
-  }
-}
+/** Gives the work what reads inputs, and prompts, which are opened with the first question. */
+const looking = <T>(context: Context, work: (how: How) => Promise<T>): Promise<T> =>
+  whileReading(context, (reading) => {
+    let prompter: Promise<Prompter> | undefined;
+    const ask: Ask = () => {
+      prompter ??= openPrompter(context);
+      return prompter;
+    };
+    return work({ ...reading, ask });
+  });
 
 /** Whether one of the files is a rejects file, whatever else is wrong with the others. */
 async function hasRejects(

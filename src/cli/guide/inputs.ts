@@ -1,16 +1,19 @@
 /** The inputs of a guided import while they are looked at. What keeps one from being read is asked. */
+import { randomUUID } from 'node:crypto';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { ProfilesError } from '../../engine/errors.js';
 import type { Kind } from '../../engine/model.js';
-import type { ReadOptions } from '../../engine/options.js';
+import { NUMBERS, type ReadOptions } from '../../engine/options.js';
 import { type Look, lookAt, scanFirst } from '../../engine/plan/look.js';
 import type { Problem } from '../../engine/problems.js';
-import { likeliestCompany, type OpenedInput, openInput, type Pool } from '../../engine/read/index.js';
-import type { AnySource, Located } from '../../engine/run/sources.js';
+import { likeliestCompany, notSpooled, type OpenedInput, openInput, Pool } from '../../engine/read/index.js';
+import { type AnySource, fetchSource, type Located, type SourceDeps } from '../../engine/run/sources.js';
+import { privateFolder } from '../../engine/util/private-folder.js';
 import type { Context } from '../context.js';
 import { stopOnSignal, whileWaiting } from '../output/display.js';
-import { safeLine } from '../output/safe.js';
-import type { Choice, Prompter } from '../prompts/index.js';
-import type { Spool } from './files.js';
+import { safeLine } from '../output/terminal.js';
+import type { Choice, Prompter } from '../prompts/plain.js';
 
 /** A flag that makes an input readable. */
 interface Fix {
@@ -21,20 +24,15 @@ interface Fix {
 /** How inputs are read, and the maximum size of a request body, in bytes. */
 export type LookOptions = ReadOptions & { chunkBytes: number };
 
-interface Reading {
-  located: Located;
-  opened: OpenedInput;
-}
-
 export class Inputs {
   /** Flags that were answered, by their names in the table of options. */
   readonly flags: Record<string, unknown> = {};
-  readonly #inputs: Reading[] = [];
+  readonly #inputs: { located: Located; opened: OpenedInput }[] = [];
 
   constructor(
     public options: LookOptions,
     private readonly remake: (flags: Readonly<Record<string, unknown>>) => Promise<LookOptions>,
-    private readonly how: { spool: Spool; pool: Pool; ask: () => Promise<Prompter> },
+    private readonly how: Reading & { ask: () => Promise<Prompter> },
     private readonly context: Context,
   ) {}
 
@@ -44,7 +42,7 @@ export class Inputs {
 
   /** Opens an input as its columns say, or else as its likeliest kind. @returns false for a rejects file, which knows */
   async open(source: AnySource): Promise<boolean> {
-    const located = await this.#reading(source.path, () => this.how.spool.fetch(source));
+    const located = await this.how.read(source.path, () => this.how.spool.fetch(source));
     let guess = false;
     for (;;) {
       try {
@@ -85,7 +83,7 @@ export class Inputs {
     const { chunkBytes } = this.options;
     const looks: Look[] = [];
     for (const { opened } of this.#inputs) {
-      const look = await this.#reading(opened.path, async (signal) => {
+      const look = await this.how.read(opened.path, async (signal) => {
         const first = await scanFirst(opened, { chunkBytes, pool, signal });
         return lookAt(first.opened, first, signal);
       });
@@ -104,14 +102,9 @@ export class Inputs {
       throw REJECTS;
     };
     const inputs = options.paths;
-    return this.#reading(located.path, (signal) =>
+    return this.how.read(located.path, (signal) =>
       openInput({ ...options, ...more, ...located, cwd, inputs, rejects }, signal),
     );
-  }
-
-  #reading<T>(path: string, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const text = `reading ${safeLine(path)}`;
-    return whileWaiting(text, this.context, () => stopOnSignal(this.context, work));
   }
 
   /** Asks for the flag that makes an input readable. @returns false to read it as it is @throws the error if nothing helps */
@@ -167,3 +160,63 @@ function fixesFor(problem: Problem | undefined): Choice<Fix>[] {
       return [];
   }
 }
+
+/** Private copies of inputs that are no files. */
+class Spool {
+  #folder: string | undefined;
+  #copies = 0;
+
+  constructor(private readonly context: Context) {}
+
+  async fetch(source: AnySource): Promise<Located> {
+    const { stateDir, timeoutMs } = await this.context.settings();
+    const folder = (): string => {
+      const at = ['spool', `inspect-${randomUUID()}`];
+      try {
+        this.#folder ??= privateFolder(stateDir, ...at);
+        return this.#folder;
+      } catch (error) {
+        if (error instanceof ProfilesError) throw error;
+        throw notSpooled(source.path, join(stateDir, ...at), error);
+      }
+    };
+    const name = `input-${++this.#copies}`;
+    const fetching = fetchSource(source, { folder, name }, sourceDeps(this.context, timeoutMs));
+    for (;;) {
+      const next = await fetching.next(); // progress is not shown: there is a spinner
+      if (next.done) return next.value;
+      if (next.value.type === 'warning') this.context.warn(next.value.message);
+    }
+  }
+
+  async remove(): Promise<void> {
+    if (this.#folder !== undefined) await rm(this.#folder, { recursive: true, force: true });
+  }
+}
+
+export interface Reading {
+  spool: Spool;
+  pool: Pool;
+  /** Reads an input: a spinner says which, and a signal ends it. */
+  read<T>(path: string, work: (stop: AbortSignal) => Promise<T>): Promise<T>;
+}
+
+/** Gives the work what reads inputs: a spool and threads. */
+export async function whileReading<T>(context: Context, work: (reading: Reading) => Promise<T>): Promise<T> {
+  const spool = new Spool(context);
+  const pool = new Pool({ threads: Math.min(2, context.cores) });
+  const read: Reading['read'] = (path, of) =>
+    whileWaiting(`reading ${safeLine(path)}`, context, () => stopOnSignal(context, of));
+  try {
+    return await work({ spool, pool, read });
+  } finally {
+    await pool.close();
+    await spool.remove();
+  }
+}
+
+export const sourceDeps = (context: Context, timeoutMs: number = NUMBERS.timeoutMs.default): SourceDeps => ({
+  ...context,
+  random: Math.random,
+  download: { timeoutMs, proxy: context.env },
+});

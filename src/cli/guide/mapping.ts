@@ -1,7 +1,22 @@
-/** The mapping file that answers make: every column with its key and its type. A later import with it does the same. */
-import { UsageError } from '../../engine/errors.js';
+/**
+ * The mapping that answers make: every column with its key and its type, as a file beside the inputs, and as flags of a
+ * command. A later import with it does the same.
+ */
+
+import { existsSync } from 'node:fs';
+import { basename, dirname, extname, join, resolve } from 'node:path';
+import { InputError, UsageError } from '../../engine/errors.js';
 import { COLUMN_TYPES, KINDS, type Kind, SOME_ZONE } from '../../engine/model.js';
 import { keyStyle, type MappingFile, type MappingSection } from '../../engine/read/index.js';
+import { type AnySource, expandInputs } from '../../engine/run/sources.js';
+import { noRoom, writeTrouble } from '../../engine/util/file-trouble.js';
+import { replaceFile } from '../../engine/util/replace-file.js';
+import type { Changes } from '../advice/commands.js';
+import { hinted } from '../advice/hint.js';
+import { errorWords } from '../advice/words.js';
+import type { Context } from '../context.js';
+import { OPTIONS, spelled } from '../options/index.js';
+import { sourceDeps } from './inputs.js';
 import type { Answers, Found } from './questions.js';
 
 /** The kind whose identifiers have several names, which one mapping cannot express; undefined if there is none. */
@@ -124,3 +139,148 @@ function shared(a: string, b: string): string {
   const numbers = [a, b].every((type) => type === 'integer' || type === 'number');
   return numbers ? 'number' : 'string';
 }
+
+/** What the mapping holds, so that the command needs no flag for it. */
+const MAPPED = [
+  ...OPTIONS.flatMap(({ mapping, long }) => (mapping ? [long] : [])),
+  ...['--map', '--exclude', '--type', '--mapping', '--guide'],
+];
+
+interface Answered {
+  /** Flags that make the inputs readable, and the mapping file that was used. */
+  flags: Readonly<Record<string, unknown>>;
+  mapping: MappingFile | null;
+  inputs: readonly { path: string; kind: Kind }[];
+  /** Where the mapping was saved; null if it was not. */
+  saved: string | null;
+  skipsInvalid: boolean;
+}
+
+/** Files that two commands would both write. */
+const WRITTEN = ['--rejects', '--outcomes', '--report', '--save-plan'];
+
+/** One command, or one for each kind of rows: flags are for all inputs, so they cannot say rules for two kinds. */
+export function againFor({ flags, mapping, inputs, saved, skipsInvalid }: Answered): [Changes, ...Changes[]] {
+  const plus = skipsInvalid ? ['--skip-invalid'] : [];
+  if (mapping === null) {
+    const reading = Object.entries(flags).flatMap(([name, value]) =>
+      [value].flat().flatMap((each) => [spelled(name), String(each)]),
+    );
+    return [{ without: ['--guide'], plus: [...reading, ...plus] }];
+  }
+  if (saved !== null) return [{ without: MAPPED, plus: [...plus, '--mapping', saved] }];
+  const { companies, users, ...all } = mapping;
+  const kinds = KINDS.flatMap((kind) => {
+    const own = { companies, users }[kind];
+    return own ? [{ ...all, kind, ...own }] : [];
+  });
+  const [first, second] = kinds;
+  if (!first || !second) return [{ without: MAPPED, plus: [...flagsOf(first ?? all), ...plus] }];
+  const ofKind = (one: MappingFile): Changes => {
+    const paths = inputs.flatMap(({ path, kind }) => (kind === one.kind ? [path] : []));
+    return { paths, without: [...MAPPED, ...WRITTEN], plus: [...flagsOf(one), ...plus] };
+  };
+  return [ofKind(first), ofKind(second)];
+}
+
+/** The order in which a command says a mapping: what else it says comes behind the kind. */
+const ORDER = 'id company_id map include exclude set keys type empty null trim allow_id'.split(' ');
+
+/** A mapping as flags. */
+export function flagsOf({ map = {}, ...section }: MappingFile): string[] {
+  const renamed = Object.fromEntries(Object.entries(map).filter(([column, key]) => column !== key));
+  const sorted = Object.entries({ kind: undefined, ...section, map: renamed }).sort(
+    ([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b),
+  );
+  return sorted.flatMap(([key, value]) => {
+    const flag = `--${key.replaceAll('_', '-')}`;
+    if (value === undefined || value === false || (key === 'empty' && value === 'omit')) return [];
+    if (value === true) return [flag];
+    const values = typeof value !== 'object' || Array.isArray(value) ? [value].flat() : Object.entries(value);
+    return values.flatMap((each) => [flag, Array.isArray(each) ? each.join('=') : String(each)]);
+  });
+}
+
+/** Several inputs share one name, so that a later import of all of them finds it. */
+const SHARED = 'profiles';
+const ENDING = '.mapping.json';
+
+/** The path of the mapping file for these inputs, without its ending. */
+function stemOf(sources: readonly AnySource[]): string {
+  const files = sources.flatMap((source) => (source.from === 'file' ? [source.path] : []));
+  const [only = '', other] = files;
+  const folders = new Set(files.map((path) => dirname(path)));
+  const [folder = '.'] = folders.size === 1 && files.length === sources.length ? folders : [];
+  return join(folder, only !== '' && other === undefined ? basename(only, extname(only)) : SHARED);
+}
+
+/** `companies.mapping.json`, `companies.mapping-2.json`, and so on: those that exist, and the first free one. */
+function namesFor(sources: readonly AnySource[], cwd: string): { taken: string[]; free: string } {
+  const stem = stemOf(sources);
+  const taken: string[] = [];
+  for (let path = stem + ENDING; ; path = `${stem}.mapping-${taken.length + 1}.json`) {
+    if (!existsSync(resolve(cwd, path))) return { taken, free: path };
+    taken.push(path);
+  }
+}
+
+/** The newest mapping file beside these inputs; null if there is none. */
+export const mappingBeside = (sources: readonly AnySource[], cwd: string): string | null =>
+  namesFor(sources, cwd).taken.at(-1) ?? null;
+
+/** What a mapping file may say, so that an input can be read. */
+const SAID = [
+  'kind_unknown',
+  'no_identifier',
+  'wrong_encoding',
+  'title_above_header',
+  'rows_in_array',
+  'rows_in_sheet',
+];
+
+/** Adds the mapping file beside the inputs to an error that it may settle: without a person, none is used by itself. */
+export async function withBeside(
+  error: unknown,
+  paths: readonly string[],
+  context: Context,
+): Promise<unknown> {
+  if (!(error instanceof InputError) || !SAID.includes(error.problem?.code ?? '')) return error;
+  const beside = mappingBeside(await expandInputs(paths, sourceDeps(context)), context.cwd);
+  if (beside === null) return error;
+  const { hint } = errorWords(error, context.commands);
+  return hinted(new InputError(error.message, { cause: error }), [
+    { do: `if ${beside} is for it`, again: { plus: ['--mapping', beside] } },
+    ...(hint === undefined ? [] : [hint]),
+  ]);
+}
+
+/** The first free name for a mapping file beside these inputs. */
+export const freeName = (sources: readonly AnySource[], cwd: string): string => namesFor(sources, cwd).free;
+
+/**
+ * Writes the mapping to a new file.
+ * @param isReplaced whether to replace a file that exists, which may be somebody's work @param flag for messages
+ * @throws UsageError, OutputError
+ */
+export async function saveMapping(
+  path: string,
+  mapping: MappingFile,
+  { cwd, isReplaced = false, flag = '' }: { cwd: string; isReplaced?: boolean; flag?: string },
+): Promise<void> {
+  const place = resolve(cwd, path);
+  const text = `${JSON.stringify(mapping, null, 2)}\n`;
+  try {
+    if (!isReplaced && existsSync(place)) throw existing(`${flag}${path}`);
+    await replaceFile(place, text);
+  } catch (error) {
+    if (error instanceof UsageError) throw error;
+    const full = noRoom(path, error);
+    if (full) throw full;
+    throw new UsageError(`${flag}${path} cannot be written: ${writeTrouble(error)}`, { cause: error });
+  }
+}
+
+const existing = (named: string): UsageError =>
+  new UsageError(`${named} already exists`, {
+    hint: 'choose another file, or replace this one with --force',
+  });

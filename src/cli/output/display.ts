@@ -1,7 +1,5 @@
 /** Shows progress in the form that the stream allows: a live region, plain lines, or nothing. */
-
 import { InterruptedError, ProfilesError } from '../../engine/errors.js';
-import type { RegionSize } from './live.js';
 import {
   type Env,
   type OutputFlags,
@@ -14,8 +12,14 @@ import {
 /** Minimum time between two plain progress lines. */
 const PLAIN_EVERY_MS = 5_000;
 
+export interface RegionSize {
+  columns: number;
+  /** Lines the region may take. */
+  rows: number;
+}
+
 export interface DisplayView {
-  /** The live region's lines for a size, each within its width. */
+  /** The live region's lines for a size, each within its width and safe for a terminal; the first is beside the spinner. */
   live(size: RegionSize): string[];
   /** The same in one line, without the time of day; null if there is nothing to show yet. */
   plain(): string | null;
@@ -47,8 +51,12 @@ export function createDisplay(view: DisplayView, { stream, mode, clock }: Displa
   const openRegion = async (): Promise<void> => {
     opening = true;
     const own = ++opened;
-    const { startLiveRegion } = await import('./live.js'); // ora takes 50 ms to load
-    if (!closed && own === opened && opening) stopRegion = startLiveRegion(stream, (size) => view.live(size));
+    const start = await liveRegion();
+    if (!closed && own === opened && opening) stopRegion = start(stream, (size) => view.live(size));
+  };
+  const stop = (): void => {
+    stopRegion?.();
+    stopRegion = undefined;
   };
   return {
     /** Call this when the view has changed. In `live` mode, the first call loads ora, and resolves when it has drawn once. */
@@ -68,25 +76,18 @@ export function createDisplay(view: DisplayView, { stream, mode, clock }: Displa
     /** Clears the live region until the next change, to make room for a question. */
     pause: (): void => {
       opening = false;
-      stopRegion?.();
-      stopRegion = undefined;
+      stop();
     },
     /** Ends the display, with the cursor shown. May be called again. */
     close: (): void => {
       closed = true;
-      stopRegion?.();
-      stopRegion = undefined;
+      stop();
     },
   };
 }
 
 /** Wall clock as `12:03:05`, in the machine's time zone. */
-function timeOfDay(now: number): string {
-  const date = new Date(now);
-  return [date.getHours(), date.getMinutes(), date.getSeconds()]
-    .map((part) => String(part).padStart(2, '0'))
-    .join(':');
-}
+const timeOfDay = (now: number): string => new Date(now).toTimeString().slice(0, 8);
 
 /**
  * Columns for a line that stays on screen: one less than the terminal has, because some terminals wrap at the
@@ -108,9 +109,8 @@ export async function whileWaiting<T>(
   let stop: (() => void) | undefined;
   let over = false;
   const show = async (): Promise<void> => {
-    // Loaded here, because ora takes 50 ms to load, and a quick reply should not wait for it.
-    const [{ startLiveRegion }, { cutTo }] = await Promise.all([import('./live.js'), import('./width.js')]);
-    if (!over) stop = startLiveRegion(stderr, ({ columns }) => [cutTo(text, columns)]);
+    const [start, { cutTo }] = await Promise.all([liveRegion(), import('./width.js')]);
+    if (!over) stop = start(stderr, ({ columns }) => [cutTo(text, columns)]);
   };
   const timer = setTimeout(show, patienceMs);
   try {
@@ -134,4 +134,76 @@ export async function stopOnSignal<T>(
     if (!stop.aborted || error instanceof ProfilesError) throw error;
     throw InterruptedError.of(stop, { hint });
   }
+}
+
+const CSI = '\u001b[';
+const NO_WRAP = `${CSI}?7l`;
+const WRAP = `${CSI}?7h`;
+/**
+ * Clears from the region's first cell on. The space keeps tmux from saving the region to its history as a
+ * full screen.
+ */
+const WIPE = `\r ${CSI}J\r${CSI}K`;
+/** The indentation of each line: the spinner and a space on the first line, two spaces on the others. */
+const INDENT = '  ';
+
+/**
+ * What starts a live region: a spinner and a few lines at the end of the terminal, which ora draws again and again. Whole
+ * lines that are written to the stream in the meantime appear above it and stay. Returns what clears it again.
+ *
+ * By default, ora leaves the cursor after its last line and moves up as many lines as it has written. If the
+ * window becomes narrower, the terminal wraps those lines, so there are more of them. tmux reports a resize
+ * 250 ms late, and each frame drawn until then would leave a line behind. Therefore the cursor stays at the
+ * first cell of the region, which every terminal keeps in place during a resize. The terminal itself cuts the
+ * lines (wrapping is off while they are drawn) until the new width is known.
+ */
+export async function liveRegion() {
+  const { default: ora, spinners } = await import('ora'); // it takes 50 ms to load
+  const { frames, interval } = spinners.dots;
+  return (stream: TextStream, render: (size: RegionSize) => string[]): (() => void) => {
+    const write = stream.write; // ora replaces it with its own
+    const text = (): string => {
+      // The last row stays free, or the terminal would scroll. So does the last column, because some terminals
+      // wrap there.
+      const columns = (stream.columns || 80) - 1 - INDENT.length;
+      const size = { columns, rows: Math.max(1, (stream.rows ?? 24) - 1) };
+      const lines = render(size).slice(0, size.rows);
+      const up = lines.length > 1 ? `${CSI}${lines.length - 1}A` : '';
+      return `${lines.join(`\n${INDENT}`)}${up}\r${WRAP}`;
+    };
+    const spinner = ora({
+      stream,
+      spinner: { interval, frames: frames.map((frame) => NO_WRAP + frame) },
+      color: false,
+      isEnabled: true, // `progressMode` has decided already
+      discardStdin: false, // prompts read stdin
+      hideCursor: false, // otherwise ora shows it again when the process exits, after the last output
+    });
+    // ora clears before it draws, before others write, and when it stops.
+    spinner.clear = () => {
+      write.call(stream, WIPE, 'utf8');
+      spinner.text = text();
+      return spinner;
+    };
+    // Each frame is one write, or terminals that draw between writes would flicker.
+    const drawFrame = spinner.render.bind(spinner);
+    spinner.render = () => {
+      stream.cork();
+      try {
+        return drawFrame();
+      } finally {
+        stream.uncork();
+      }
+    };
+    const redraw = (): unknown => spinner.render();
+    stream.write(`${CSI}?25l`); // hides the cursor
+    spinner.start();
+    stream.on('resize', redraw);
+    return () => {
+      if (!spinner.isSpinning) return;
+      stream.off('resize', redraw);
+      spinner.stop();
+      stream.write(`${CSI}?25h`);
+    };
+  };
 }

@@ -4,11 +4,9 @@ import type { PlanChanges, PropertyCheck } from '../../engine/model/plan-changes
 import type { FilePlan, Plan } from '../../engine/model.js';
 import { count, grouped } from '../../engine/util/numbers.js';
 import { formatSize } from '../../engine/util/size.js';
-import { changesIn, columnFacts, estimateOf, formatName } from '../facts/plan.js';
-import { Texts } from '../facts/text.js';
-import { safeJson, safeLine } from './safe.js';
+import { changesIn, columnFacts, estimateOf, formatName, Texts } from '../facts/outcome.js';
 import { type Column, renderTable, type TableForm } from './table.js';
-import { stylesFor } from './terminal.js';
+import { safeJson, safeLine, stylesFor } from './terminal.js';
 
 /**
  * The files, their columns with types and reasons, what would be sent, an item of each file, and the property

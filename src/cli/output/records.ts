@@ -6,8 +6,15 @@ import { formatDuration } from '../../engine/util/duration.js';
 import { nearest } from '../../engine/util/nearest.js';
 import { grouped } from '../../engine/util/numbers.js';
 import { toneOf } from '../facts/outcome.js';
-import { safeLine } from './safe.js';
-import { type Env, type OutputFlags, type Styles, styleOf, stylesOn, type TextStream } from './terminal.js';
+import {
+  type Env,
+  type OutputFlags,
+  type Styles,
+  safeLine,
+  styleOf,
+  stylesOn,
+  type TextStream,
+} from './terminal.js';
 
 /** One record of a list, by field name. */
 export type ListRecord = Readonly<Record<string, unknown>>;
@@ -175,7 +182,7 @@ export function ago(ms: number): string {
 const ORDER = ['job_id', 'status', 'type', 'total_rows', 'completed_rows', 'start_time', 'end_time'];
 
 /** A job record as aligned `field  value` lines. Absent fields are left out; null is shown as `-`. */
-export function recordText(job: Job, styles: Styles): string {
+export function jobText(job: Job, styles: Styles): string {
   const fields = [...new Set([...ORDER, ...Object.keys(job)])].filter((field) => job[field] !== undefined);
   return fieldsText(Object.fromEntries(fields.map((field) => [field, job[field]])), styles);
 }

@@ -7,10 +7,9 @@ import { planLine } from '../facts/outcome.js';
 import { createDisplay, lineWidth } from './display.js';
 import { annotate } from './github.js';
 import { ImportProgress } from './progress.js';
-import { inGitHubActions, safeHint, safeMessage } from './safe.js';
 import { failureLines, summaryLines, totalsLine } from './summary.js';
 import * as terminal from './terminal.js';
-import { writeJson, writeOut } from './write.js';
+import { inGitHubActions, safeHint, safeMessage, writeJson, writeOut } from './terminal.js';
 
 export interface ReporterOptions {
   mode: 'text' | 'json' | 'ndjson';

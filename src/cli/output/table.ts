@@ -1,7 +1,6 @@
 /** Tables: with borders at a terminal, plain in a pipe. */
 import CliTable from 'cli-table3';
-import { safeLine } from './safe.js';
-import { type StyleName, stylesFor } from './terminal.js';
+import { type StyleName, safeLine, stylesFor } from './terminal.js';
 import { cutTo, pad, widthOf } from './width.js';
 
 export interface Column {

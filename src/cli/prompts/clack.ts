@@ -1,9 +1,10 @@
 /** Questions with lists and keys, drawn by clack. */
+
 import * as clack from '@clack/prompts';
 import type { Context } from '../context.js';
-import { safeLine, safeText } from '../output/safe.js';
+import { safeLine, safeText } from '../output/terminal.js';
 import { wrapTo } from '../output/width.js';
-import { type Choice, interrupted, type Prompter, whileOpen } from './prompter.js';
+import { type Choice, interrupted, type Prompter, whileOpen } from './plain.js';
 
 /** The most choices shown at once. */
 const MOST_SHOWN = 12;

@@ -2,9 +2,7 @@
 import { UsageError } from '../../engine/errors.js';
 import type { Context } from '../context.js';
 import { inCi, terminalWidth } from '../output/terminal.js';
-import type { Prompter } from './prompter.js';
-
-export type { Check, Choice, Prompter } from './prompter.js';
+import { type Prompter, plainPrompter } from './plain.js';
 
 type Asking = Pick<Context, 'stdin' | 'stderr' | 'stop' | 'env'>;
 
@@ -26,6 +24,6 @@ export const nobodyToAsk = (): UsageError =>
 export async function openPrompter(context: Asking): Promise<Prompter> {
   const { env, stderr } = context;
   const isPlain = env.PROFILES_PROMPTS === 'plain' || env.TERM === 'dumb' || terminalWidth(stderr) === null;
-  if (isPlain) return (await import('./plain.js')).plainPrompter(context);
+  if (isPlain) return plainPrompter(context);
   return (await import('./clack.js')).clackPrompter(context);
 }

@@ -1,4 +1,5 @@
 /** Reads and checks the config file, and writes it completely or not at all (contract §2 "File"). */
+
 import type { Stats } from 'node:fs';
 import { realpath, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';

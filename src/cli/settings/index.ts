@@ -1,4 +1,5 @@
 /** The settings (contract §2): what the sources decide, without asking a service. */
+
 import { dirname, resolve } from 'node:path';
 import { ConfigError } from '../../engine/errors.js';
 import { NUMBERS } from '../../engine/options.js';
@@ -17,7 +18,6 @@ import {
   regionsWithHost,
 } from './hosts.js';
 import { TOKEN_KEYS } from './keys.js';
-import { readToken, Secret } from './secret.js';
 import {
   asUsage,
   configLocation,
@@ -27,7 +27,8 @@ import {
   inFile,
   placeOf,
   property,
-  type ReadConfig,
+  readToken,
+  Secret,
   type Settings,
   type SettingsFlags,
   type SettingsWorld,
@@ -40,8 +41,8 @@ import {
 export * from './file.js';
 export * from './hosts.js';
 export * from './keys.js';
-export * from './secret.js';
 export * from './sources.js';
+export * from './token.js';
 export * from './token.js';
 
 /**
@@ -54,14 +55,8 @@ export async function resolveSettings(world: SettingsWorld, flags: SettingsFlags
   return decideSettings({ world, flags, config });
 }
 
-interface Given {
-  world: SettingsWorld;
-  flags: SettingsFlags;
-  config: ReadConfig;
-}
-
 /** Decides the settings, without I/O. @throws UsageError for a flag; ConfigError for the environment or the file */
-export function decideSettings({ world, flags, config }: Given): Settings {
+export function decideSettings({ world, flags, config }: Omit<Sources, 'sections'>): Settings {
   const account = chooseAccount({ world, flags, config });
   const own = account && property(config.content.accounts, account.value);
   const sections = [
@@ -123,10 +118,10 @@ export function decideSettings({ world, flags, config }: Given): Settings {
   };
 }
 
-type FoundToken = Found<Secret | null> & {
-  command?: NonNullable<Settings['tokenCommand']>;
-  file?: NonNullable<Settings['tokenFile']>;
-};
+interface FoundToken extends Found<Secret | null> {
+  command?: Settings['tokenCommand'];
+  file?: Settings['tokenFile'];
+}
 
 function findToken({ world, flags, config, sections }: Sources, region: string, ignore: Ignore): FoundToken {
   // The sandbox uses a token made for this process, so the settings must not contain a real one.

@@ -7,8 +7,7 @@ import { fileTrouble } from '../../engine/util/file-trouble.js';
 import { readSmallFile } from '../../engine/util/read-small-file.js';
 import { hinted } from '../advice/hint.js';
 import { refuseExposed } from './file.js';
-import { readToken, type Secret } from './secret.js';
-import type { CommandWorld, Settings, SettingsWorld } from './sources.js';
+import { type CommandWorld, readToken, type Secret, type Settings, type SettingsWorld } from './sources.js';
 
 type TokenSettings = Pick<Settings, 'token' | 'tokenCommand' | 'tokenFile'>;
 

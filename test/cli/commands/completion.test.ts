@@ -1,6 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { splitLine } from '../../../src/cli/commands/completion.js';
 import { cli, scratch } from '../../support/cli.js';
 import { DONE_RUN, EVIL_JOB, JOB, knownMachine, OPEN_RUN, URI_JOB } from './completion/known.js';
 
@@ -152,4 +153,19 @@ describe('scripts', () => {
       stderr: 'profiles: unknown shell "zhs"\n  did you mean "zsh"?\n',
     });
   });
+});
+
+it.each<[string, string[]]>([
+  ['profiles', ['profiles']],
+  ['profiles ', ['profiles', '']],
+  ['profiles  job\tabc', ['profiles', 'job', 'abc']],
+  ['profiles job abc ', ['profiles', 'job', 'abc', '']],
+  [`profiles import "my file.csv" 'x y`, ['profiles', 'import', 'my file.csv', 'x y']],
+  [`profiles import my\\ file.csv --k`, ['profiles', 'import', 'my file.csv', '--k']],
+  [`profiles import "a\\"b" 'c\\'`, ['profiles', 'import', 'a"b', 'c\\']],
+  [`profiles --config= ''`, ['profiles', '--config=', '']],
+  ['profiles job $(touch x) `y`', ['profiles', 'job', '$(touch', 'x)', '`y`']],
+  ['profiles job \\', ['profiles', 'job', '\\']],
+])('%s', (line, words) => {
+  expect(splitLine(line)).toEqual(words);
 });

@@ -1,38 +1,11 @@
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterEach, describe, expect, it } from 'vitest';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { describe, expect, it } from 'vitest';
 import { checkNode } from '../../../src/cli/commands/doctor.js';
 import { systemClock } from '../../../src/engine/util/clock.js';
+import { httpServer } from '../../engine/service/support/servers.js';
 import { type CliOptions, cli } from '../../support/cli.js';
 
 const TOKEN = 'key-0123456789-abcd';
-const closers: (() => void)[] = [];
-afterEach(() => {
-  for (const close of closers.splice(0)) close();
-});
-
-interface Asked {
-  method: string | undefined;
-  url: string | undefined;
-  authorization: string | undefined;
-}
-
-/** A service that answers every request alike; gives its address and what it was asked. */
-async function service(
-  answer: (request: IncomingMessage, response: ServerResponse) => void,
-): Promise<{ url: string; asked: Asked[] }> {
-  const asked: Asked[] = [];
-  const server = createServer((request, response) => {
-    asked.push({ method: request.method, url: request.url, authorization: request.headers.authorization });
-    answer(request, response);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  closers.push(() => {
-    server.closeAllConnections();
-    server.close();
-  });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, asked };
-}
 
 const json = (
   response: ServerResponse,
@@ -72,32 +45,18 @@ async function doctor(env: Record<string, string>, options: CliOptions = {}) {
 
 describe('a setup in order', () => {
   it('is ok in every check, asks each host once, and writes nothing to the service', async () => {
-    const { url, asked } = await service(wellAnswer);
+    const { url, seen } = await httpServer(wellAnswer);
     const { code, stderr, report, statuses, of } = await doctor({
       PROFILES_BASE_URL: url,
       PROFILES_LOOKUP_BASE_URL: `${url}/lookups`,
     });
     expect({ code, stderr, status: report.status }).toEqual({ code: 0, stderr: '', status: 'ok' });
-    expect(statuses).toMatchObject({
-      config: 'ok',
-      proxy: 'ok',
-      region: 'ok',
-      base_url: 'ok',
-      lookup_base_url: 'ok',
-      token: 'ok',
-      state: 'ok',
-      service: 'ok',
-      lookups: 'ok',
-      authorization: 'ok',
-      clock: 'ok',
-    });
-    expect(asked).toEqual([
-      { method: 'GET', url: '/v1/background_jobs/profiles-doctor', authorization: `Token ${TOKEN}` },
-      {
-        method: 'GET',
-        url: '/lookups/api/v1/analytics/exports/lookups/checklists',
-        authorization: `Token ${TOKEN}`,
-      },
+    const checks =
+      'node config proxy region base_url lookup_base_url token state service lookups authorization clock';
+    expect(statuses).toEqual(Object.fromEntries(checks.split(' ').map((check) => [check, 'ok'])));
+    expect(seen.map(({ method, path, headers }) => `${method} ${path} ${headers.authorization}`)).toEqual([
+      `GET /v1/background_jobs/profiles-doctor Token ${TOKEN}`,
+      `GET /lookups/api/v1/analytics/exports/lookups/checklists Token ${TOKEN}`,
     ]);
     expect(of('token')?.message).toBe('…abcd (environment PROFILES_TOKEN)');
   });
@@ -105,8 +64,8 @@ describe('a setup in order', () => {
 
 describe('each problem has its hint and exit code', () => {
   it('the lookup host alone refuses the token: exit 4', async () => {
-    const base = await service(wellAnswer);
-    const lookups = await service((_, response) => json(response, 401, {}));
+    const base = await httpServer(wellAnswer);
+    const lookups = await httpServer((_, response) => json(response, 401, {}));
     const { code, of } = await doctor({ PROFILES_BASE_URL: base.url, PROFILES_LOOKUP_BASE_URL: lookups.url });
     expect([code, of('service')?.status, of('authorization')?.status]).toEqual([4, 'ok', 'fail']);
   });
@@ -115,7 +74,7 @@ describe('each problem has its hint and exit code', () => {
     [404, 'text/html', '<html><title>404 Not Found</title>nginx'],
     [404, 'text/plain', '404 page not found'],
   ])('a web site answers instead of the service, with %i as %s: exit 6', async (status, type, page) => {
-    const { url } = await service(
+    const { url } = await httpServer(
       (_, response) => void response.writeHead(status, { 'content-type': type }).end(page),
     );
     const { code, of } = await doctor({ PROFILES_BASE_URL: url });
@@ -123,7 +82,7 @@ describe('each problem has its hint and exit code', () => {
     expect(of('service')?.hint).toContain('base URL');
   });
   it('this machine is an hour ahead: a warning, exit 0', async () => {
-    const { url } = await service(wellAnswer);
+    const { url } = await httpServer(wellAnswer);
     const clock = { ...systemClock, now: () => Date.now() + 3_600_000 };
     const { code, of, report } = await doctor(
       { PROFILES_BASE_URL: url, PROFILES_LOOKUP_BASE_URL: url },
@@ -134,7 +93,7 @@ describe('each problem has its hint and exit code', () => {
     expect(of('clock')?.message).toMatch(/^1h 00m ahead of the service$/);
   });
   it('text of the service reaches a terminal without its escape sequences', async () => {
-    const { url } = await service((_, response) =>
+    const { url } = await httpServer((_, response) =>
       json(response, 500, { errors: [{ message: 'a\u001b[2Jb' }] }),
     );
     const { stdout } = await cli(['doctor', '--no-color'], {

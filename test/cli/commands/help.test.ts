@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { AnySpec } from '../../../src/cli/commands/command.js';
 import COMMAND_TEXTS from '../../../src/cli/commands/commands.json' with { type: 'json' };
-import { COMMANDS } from '../../../src/cli/commands/index.js';
 import TEXTS from '../../../src/cli/commands/topics.json' with { type: 'json' };
+import { COMMANDS, VERSION } from '../../../src/cli/main.js';
 import { builtIn, OPTIONS, optionsOf } from '../../../src/cli/options/index.js';
 import OPTION_TEXTS from '../../../src/cli/options/texts.json' with { type: 'json' };
 import { Exit } from '../../../src/engine/errors.js';
@@ -17,42 +17,22 @@ describe('help about a command', () => {
       expect(help.stdout).toMatch(/\nExamples\n {2}\$ profiles .*\n {2}\$ profiles /);
     },
   );
-  it('of a subcommand', async () => {
-    const [help, flag] = [await cli(['help', 'config', 'set']), await cli(['config', 'set', '--help'])];
+  it.each(['', 'config set'])('of the root, and of a subcommand: "%s"', async (name) => {
+    const words = name.split(' ').filter(Boolean);
+    const [help, flag] = [await cli(['help', ...words]), await cli([...words, '--help'])];
     expect(help).toEqual({ code: 0, stdout: flag.stdout, stderr: '' });
-    expect(help.stdout).toContain('Usage: profiles config set');
-  });
-  it('without a word, the root', async () => {
-    const [help, flag] = [await cli(['help']), await cli(['--help'])];
-    expect(help).toEqual({ code: 0, stdout: flag.stdout, stderr: '' });
+    expect(help.stdout).toContain(`Usage: profiles ${name}`);
   });
   it('a page has at most 80 columns, and in a narrow terminal no more than that', async () => {
     const widest = ({ stdout }: { stdout: string }): number =>
       Math.max(...stdout.split('\n').map((line) => line.length));
-    const names = [
-      'import',
-      'inspect',
-      'sandbox',
-      'apply',
-      'resume',
-      'job',
-      'lookups',
-      'runs',
-      'config init',
-    ];
+    const names = 'import,inspect,sandbox,apply,resume,job,lookups,runs,config init'.split(',');
     for (const argv of [[], ...names.map((name) => name.split(' '))]) {
       const page = await cli([...argv, '--help']);
       expect([argv, widest(page)]).toEqual([argv, expect.toSatisfy((width: number) => width <= 80)]);
       expect(await cli([...argv, '--help'], { columns: 200 })).toEqual(page);
     }
-    const further = [
-      'import reading',
-      'import all',
-      'inspect all',
-      'apply all',
-      'sandbox all',
-      'state migrate',
-    ];
+    const further = 'import reading,import all,inspect all,apply all,sandbox all,state migrate'.split(',');
     for (const name of [...further, ...Object.keys(TEXTS.topics)]) {
       expect([name, widest(await cli(['help', ...name.split(' ')])) <= 80]).toEqual([name, true]);
     }
@@ -151,37 +131,17 @@ describe('help about a topic', () => {
     const codes = [...stdout.matchAll(/^ {2}(\d+) +\S/gm)].map(([, digits]) => Number(digits));
     expect(codes).toEqual(Object.values(Exit));
   });
-  it('environment: every variable of the contract', async () => {
-    const { stdout } = await cli(['help', 'environment']);
-    for (const name of [
-      'TOKEN',
-      'REGION',
-      'BASE_URL',
-      'LOOKUP_BASE_URL',
-      'ACCOUNT',
-      'CONFIG',
-      'STATE_DIR',
-      'PROGRESS',
-      'ALLOW_HTTP',
-    ]) {
-      expect(stdout).toMatch(new RegExp(`^  PROFILES_${name} `, 'm'));
-    }
-    for (const name of ['STEP_SUMMARY', 'WORKSPACE']) {
-      expect(stdout).toMatch(new RegExp(`^  GITHUB_${name} `, 'm'));
-    }
-  });
-  it('config: every key', async () => {
-    const { stdout } = await cli(['help', 'config']);
-    for (const key of [
-      'token',
-      'region',
-      'account',
-      'regions.<name>.base_url',
-      'import.<key>',
-      'accounts.<name>.<key>',
-    ]) {
-      expect(stdout).toContain(`\n  ${key} `);
-    }
+  it.each([
+    [
+      'environment',
+      'PROFILES_',
+      'TOKEN REGION BASE_URL LOOKUP_BASE_URL ACCOUNT CONFIG STATE_DIR PROGRESS ALLOW_HTTP',
+    ],
+    ['environment', 'GITHUB_', 'STEP_SUMMARY WORKSPACE'],
+    ['config', '', 'token region account regions.<name>.base_url import.<key> accounts.<name>.<key>'],
+  ])('%s: each of %s%s', async (topic, prefix, names) => {
+    const { stdout } = await cli(['help', topic]);
+    for (const name of names.split(' ')) expect(stdout).toContain(`\n  ${prefix}${name} `);
   });
   it.each(['exit-codes', 'environment', 'config', 'formats'])(
     '%s fits 80 columns, at any width',
@@ -212,4 +172,17 @@ it('lists each name once if no name is like the word', async () => {
   expect(code).toBe(2);
   expect(names).toContain('config');
   expect(names).toEqual([...new Set(names)]);
+});
+
+describe('habits from other programs lead to the right command', () => {
+  it('every hint names an existing command', () => {
+    const known = COMMANDS.map(({ name }) => name);
+    for (const [word, hint] of Object.entries(TEXTS.commands)) {
+      expect(known).not.toContain(word);
+      for (const [, command] of hint.matchAll(/profiles (\w+)/g)) expect(known).toContain(command);
+    }
+  });
+  it.each(['-v', '-V', 'version', '--version'])('%s prints the version', async (word) => {
+    expect(await cli([word])).toEqual({ code: 0, stdout: `${VERSION}\n`, stderr: '' });
+  });
 });

@@ -1,6 +1,5 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { afterAll, beforeAll, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
+import { httpServer } from '../../engine/service/support/servers.js';
 import { type CliOptions, cli } from '../../support/cli.js';
 import { environmentOf, test } from '../../support/sandbox.js';
 
@@ -29,28 +28,23 @@ describe('lookups', () => {
 
 describe('text of a malicious or careless service', () => {
   const body = '[ {"title":"\u009b2J\u202e", "id" : 1e2, "x":9007199254740993 },\n {"title":"\\u001b[2J"} ]';
-  const server = createServer((_request, response) => {
-    response.setHeader('content-type', 'application/json');
-    response.end(body);
-  });
-  let env: Record<string, string>;
-  beforeAll(async () => {
-    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    env = { PROFILES_BASE_URL: url, PROFILES_LOOKUP_BASE_URL: url, PROFILES_TOKEN: 'a-token-of-the-test' };
-  });
-  afterAll(() => {
-    server.close();
-  });
+  const serving = async (): Promise<Record<string, string>> => {
+    const { url } = await httpServer((_request, response) => {
+      response.setHeader('content-type', 'application/json');
+      response.end(body);
+    });
+    const token = 'a-token-of-the-test';
+    return { PROFILES_BASE_URL: url, PROFILES_LOOKUP_BASE_URL: url, PROFILES_TOKEN: token };
+  };
 
   test('--json in a pipe prints the array unchanged, byte for byte', async () => {
-    expect((await lookups('embeds --json', env)).stdout).toBe(`${body}\n`);
+    expect((await lookups('embeds --json', await serving())).stdout).toBe(`${body}\n`);
   });
 
   test.for(['', '--json', '--csv', '--ndjson', '--json --limit 2'])(
     'no form steers a terminal: %s',
     async (form) => {
-      const { code, stdout } = await lookups(`embeds ${form}`.trim(), env, {
+      const { code, stdout } = await lookups(`embeds ${form}`.trim(), await serving(), {
         columns: 80,
         env: { NO_COLOR: '1' },
       });

@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { HtmlValidate } from 'html-validate';
 import { describe, expect, test } from 'vitest';
-import { Texts } from '../../../src/cli/facts/text.js';
-import { fitting, foreign, html, type Part, percent } from '../../../src/cli/output/html/markup.js';
-import { scaleOf } from '../../../src/cli/output/html/timeline.js';
+import { Texts } from '../../../src/cli/facts/outcome.js';
+import { foreign, html, type Part, percent, scaleOf } from '../../../src/cli/output/html/markup.js';
 import { type About, aRequest, HOSTILE, hostileAbout, moment, pageOf } from '../../support/reports.js';
 import { aCause, aJob, aPlan, aSummary, withRejections } from '../../support/runs.js';
 
@@ -38,12 +37,6 @@ describe('templates', () => {
     expect(foreign('abc', 3).text).toBe('<bdi>abc</bdi>');
   });
 
-  test('a list ends when its bytes are used up', () => {
-    const { shown, more, left } = fitting(['aa', 'bb', 'cc'], { bytes: 5, most: 9 }, (text) => html`${text}`);
-    expect([shown.length, more, left]).toEqual([2, 1, 1]);
-    expect(fitting([1, 2, 3], { bytes: 99, most: 2 }, (n) => html`${n}`).more).toBe(1);
-  });
-
   test('values of attributes are in double quotes', () => {
     const folder = new URL('../../../src/cli/output/html/', import.meta.url);
     const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'));
@@ -54,57 +47,23 @@ describe('templates', () => {
 
 describe('the scale of a timeline', () => {
   test.each([
-    ['nothing', [], 5, 0],
-    ['one span', [[0, 100]], 50, 500],
-    [
-      'two that overlap',
-      [
-        [0, 100],
-        [50, 200],
-      ],
-      100,
-      500,
-    ],
-    ['before the first', [[100, 200]], 0, 0],
-    ['after the last', [[100, 200]], 900, 1_000],
-    ['of no length', [[100, 100]], 100, 0],
-    [
-      'a short gap stays',
-      [
-        [0, 10_000],
-        [20_000, 40_000],
-      ],
-      20_000,
-      500,
-    ],
-    [
-      'the end of a long one',
-      [
-        [0, 10_000],
-        [86_400_000, 86_410_000],
-      ],
-      86_400_000,
-      520,
-    ],
-    [
-      'the middle of a long one',
-      [
-        [0, 10_000],
-        [86_400_000, 86_410_000],
-      ],
-      43_205_000,
-      500,
-    ],
-  ] as [string, [number, number][], number, number][])('%s', (_name, spans, at, x) => {
-    expect(scaleOf(spans).x(at)).toBe(x);
+    ['nothing', '', 5, 0],
+    ['one span', '0-100', 50, 500],
+    ['two that overlap', '0-100 50-200', 100, 500],
+    ['before the first', '100-200', 0, 0],
+    ['after the last', '100-200', 900, 1_000],
+    ['of no length', '100-100', 100, 0],
+    ['a short gap stays', '0-10000 20000-40000', 20_000, 500],
+    ['the end of a long one', '0-10000 86400000-86410000', 86_400_000, 520],
+    ['the middle of a long one', '0-10000 86400000-86410000', 43_205_000, 500],
+  ])('%s', (_name, spans, at, x) => {
+    const all = spans.split(' ').filter(Boolean);
+    expect(scaleOf(all.map((span) => span.split('-').map(Number) as [number, number])).x(at)).toBe(x);
   });
 
   test('many breaks are drawn to scale', () => {
-    const spans = Array.from({ length: 40 }, (_, day): [number, number] => [
-      day * 86_400_000,
-      day * 86_400_000 + 1,
-    ]);
-    const { breaks, x, until } = scaleOf(spans);
+    const days = Array.from({ length: 40 }, (_, day) => day * 86_400_000);
+    const { breaks, x, until } = scaleOf(days.map((from) => [from, from + 1]));
     expect([breaks, x(until)]).toEqual([[], 1_000]);
   });
 });
@@ -258,16 +217,8 @@ describe('what a report says', () => {
   });
 
   test('rows add up to those that were read', () => {
-    const rows = {
-      read: 100,
-      filtered: 1,
-      rejected: 2,
-      merged: 3,
-      unchanged: 4,
-      submitted: 80,
-      completed: 60,
-      unsent: 10,
-    };
+    const left = { filtered: 1, rejected: 2, merged: 3, unchanged: 4, unsent: 10 };
+    const rows = { read: 100, ...left, submitted: 80, completed: 60 };
     const text = said({ summary: aSummary({ status: 'stopped', rows }) });
     expect(text).toMatch(
       /Filtered 1 1% .*Rejected 2 2% .*Merged 3 3% .*Unchanged 4 4% .*Submitted 20 20% .*Completed 60 60% .*Unsent 10 10% .*Read 100 100%/,

@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createDisplay, type DisplayView, whileWaiting } from '../../../src/cli/output/display.js';
-import { startLiveRegion } from '../../../src/cli/output/live.js';
+
+import {
+  createDisplay,
+  type DisplayView,
+  liveRegion,
+  whileWaiting,
+} from '../../../src/cli/output/display.js';
 import { IdleClock } from '../../support/clock.js';
 import { bare, sink } from '../../support/sink.js';
 
@@ -9,6 +14,8 @@ const FRAME_MS = 80;
 const SHOW = '\u001b[?25h';
 const HIDE = '\u001b[?25l';
 const WIPE = '\r \u001b[J\r\u001b[K';
+
+const startLiveRegion = await liveRegion();
 
 // ora has timers of its own.
 describe('startLiveRegion', () => {

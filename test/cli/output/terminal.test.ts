@@ -1,6 +1,17 @@
+import { Writable } from 'node:stream';
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Env, type OutputFlags, progressMode, usesColor } from '../../../src/cli/output/terminal.js';
+import {
+  breakCommands,
+  type Env,
+  type OutputFlags,
+  progressMode,
+  safeJson,
+  usesColor,
+  writeOut,
+} from '../../../src/cli/output/terminal.js';
 import { ConfigError } from '../../../src/engine/errors.js';
+import { commandsIn } from '../../support/runner-log.js';
 import { sink } from '../../support/sink.js';
 
 const pipe = {};
@@ -55,4 +66,93 @@ describe('usesColor', () => {
   test('is decided for each stream on its own', () => {
     expect([sink(terminal), sink(pipe)].map((stream) => usesColor(stream, {}, {}))).toEqual([true, false]);
   });
+});
+
+test('resolves only when a slow reader has read it', async () => {
+  let take: () => void = () => {};
+  const slow = new Writable({
+    highWaterMark: 4,
+    write: (_chunk, _encoding, done) => {
+      take = done;
+    },
+  });
+  let done = false;
+  const written = writeOut(slow, 'more than four bytes').then(() => {
+    done = true;
+  });
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(done).toBe(false);
+  take();
+  await written;
+  expect(done).toBe(true);
+});
+
+/** A stream whose every write fails. */
+function failing(code: string): Writable {
+  const stream = new Writable({
+    write: (_chunk, _encoding, done) => done(Object.assign(new Error(`it is ${code}`), { code })),
+  });
+  stream.on('error', () => {}); // the process's own streams have this listener too
+  return stream;
+}
+
+test.each(['EPIPE', 'ECONNRESET'])('a reader that has gone ends it quietly: %s', async (code) => {
+  const gone = failing(code);
+  await writeOut(gone, 'x');
+  await writeOut(gone, 'and once more');
+});
+
+test('any other failure is an error', async () => {
+  await expect(writeOut(failing('ENOSPC'), 'x')).rejects.toThrow('it is ENOSPC');
+});
+
+test('an empty text is not written', async () => {
+  const out = sink();
+  await writeOut(out, '');
+  expect(out.text()).toBe('');
+});
+
+const PIECES = [
+  ...['##[', '#', '[', ':', '::', '::add-mask::', '##[set-output name=a]', ']x', '%0A', 'a', ' '],
+  ...['\n', '\r', '\r\n', '\t', '\v', '\u0085', '\u00a0', '\u2028', '\u3000'],
+  ...['\u200b', '\u00ad', '\u202e', '\u2066', '\u0591', '\u0000', '\u001b[0m'],
+];
+const text = fc.array(fc.constantFrom(...PIECES), { maxLength: 8 }).map((pieces) => pieces.join(''));
+
+test('no text is a command, however it is cut into writes', () => {
+  fc.assert(
+    fc.property(fc.array(text, { maxLength: 6 }), (writes) => {
+      const out = sink();
+      breakCommands(out);
+      for (const write of writes) out.write(write);
+      expect(commandsIn(out.text())).toEqual([]);
+      const all = writes.join('');
+      // Only spaces were added.
+      expect(out.text().replaceAll(' ', '')).toBe(all.replaceAll(' ', ''));
+      if (!/#[^#]*#[^[]*\[|:[^:]*:/.test(all)) expect(out.text()).toBe(all);
+    }),
+    { numRuns: 1_500 },
+  );
+});
+
+test('JSON keeps its value', () => {
+  fc.assert(
+    fc.property(fc.array(text), (value) => {
+      const out = sink();
+      breakCommands(out);
+      out.write(safeJson(JSON.stringify(value, null, 2)));
+      expect(commandsIn(out.text())).toEqual([]);
+      expect(JSON.parse(out.text())).toEqual(value);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('what is meant as a command is one, and what follows it begins a line', async () => {
+  const out = sink();
+  breakCommands(out);
+  out.write('a');
+  await writeOut(out, '::error::b\n', 'command');
+  out.write('::error::c\n');
+  expect(out.text()).toBe('a::error::b\n: :error::c\n');
 });

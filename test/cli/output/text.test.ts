@@ -1,6 +1,6 @@
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { safeJson, safeLine, safeMessage } from '../../../src/cli/output/safe.js';
+import { safeJson, safeLine, safeMessage } from '../../../src/cli/output/terminal.js';
 import { cutTo, layout, pad, widthOf } from '../../../src/cli/output/width.js';
 import { count, grouped } from '../../../src/engine/util/numbers.js';
 

@@ -16,196 +16,100 @@ import { readConfig, writeConfig } from '../../../src/cli/settings/file.js';
 import { requireBaseUrl, requireLookupBaseUrl } from '../../../src/cli/settings/hosts.js';
 import type { ProfilesError } from '../../../src/engine/errors.js';
 import { scratch } from '../../support/cli.js';
-import { type Given, refusal, settle } from './world.js';
+import { refusal, settle } from './world.js';
 
 const mode = (path: string): string => (statSync(path).mode & 0o777).toString(8);
 
+const KEYS = 'profiles help config lists the keys and their values';
+const INIT = 'fix it, or move the file away and run:\n  profiles config init';
+const FORM = 'must be one character or several, without quotes and line ends';
+const PROGRAM = 'must be an array of a program and its arguments, like ["pass","show","profiles"]';
+const NAMED = 'a name consists of letters, digits, "-" and "_", and starts with a letter or digit';
+const CHMOD = 'chmod 600 ~/.config/profiles/config.json';
+const inImport = (name: string, value: unknown): string => JSON.stringify({ import: { [name]: value } });
+
 describe('a file that cannot be used says where and what to do', () => {
-  const rows: [string, Given, string, string | undefined][] = [
+  it.each<[text: string, message: string, hint?: string, mode?: number]>([
+    ['{\n  "region": eu\n}\n', ':2:13: invalid JSON: invalid symbol', INIT],
+    ['', ':1:1: invalid JSON: value expected', INIT],
+    ['{\n  "region": "eu",\n}\n', ':3:1: invalid JSON: property name expected', INIT],
+    ['[]', ': expected object, received array', KEYS],
+    ['{"regoin":"eu"}', ': unknown key "regoin"', 'did you mean "region"?'],
+    [inImport('chunk_sise', 1), ': unknown key "import.chunk_sise"', 'did you mean "import.chunk_size"?'],
     [
-      'not JSON',
-      { file: '{\n  "region": eu\n}\n' },
-      '~/.config/profiles/config.json:2:13: invalid JSON: invalid symbol',
-      'fix it, or move the file away and run:\n  profiles config init',
-    ],
-    [
-      'empty',
-      { file: '' },
-      '~/.config/profiles/config.json:1:1: invalid JSON: value expected',
-      'fix it, or move the file away and run:\n  profiles config init',
-    ],
-    [
-      'a comma too many',
-      { file: '{\n  "region": "eu",\n}\n' },
-      '~/.config/profiles/config.json:3:1: invalid JSON: property name expected',
-      'fix it, or move the file away and run:\n  profiles config init',
-    ],
-    [
-      'not an object',
-      { file: '[]' },
-      '~/.config/profiles/config.json: expected object, received array',
-      'profiles help config lists the keys and their values',
-    ],
-    [
-      'an unknown key',
-      { file: { regoin: 'eu' } },
-      '~/.config/profiles/config.json: unknown key "regoin"',
-      'did you mean "region"?',
-    ],
-    [
-      'an unknown import key',
-      { file: { import: { chunk_sise: 1 } } },
-      '~/.config/profiles/config.json: unknown key "import.chunk_sise"',
-      'did you mean "import.chunk_size"?',
-    ],
-    [
-      'an unknown key of an account',
-      { file: { accounts: { prod: { regions: { eu: { base_ur: 'x' } } } } } },
-      '~/.config/profiles/config.json: unknown key "accounts.prod.regions.eu.base_ur"',
+      '{"accounts":{"prod":{"regions":{"eu":{"base_ur":"x"}}}}}',
+      ': unknown key "accounts.prod.regions.eu.base_ur"',
       'did you mean "accounts.prod.regions.eu.base_url"?',
     ],
+    ['{"wibble":1}', ': unknown key "wibble"', 'profiles help config lists the keys'],
+    [inImport('chunk-size', 1), ': unknown key "import.chunk-size"', 'did you mean "import.chunk_size"?'],
+    [inImport('chunk_size', '100'), ': "import.chunk_size": must be a whole number', KEYS],
     [
-      'an unknown key that is like nothing',
-      { file: { wibble: 1 } },
-      '~/.config/profiles/config.json: unknown key "wibble"',
-      'profiles help config lists the keys',
+      inImport('retry_delay', '5'),
+      ': "import.retry_delay": a duration is written like 500ms, 30s, 5m or 2h',
+      KEYS,
     ],
     [
-      'a dash for an underscore',
-      { file: { import: { 'chunk-size': 1 } } },
-      '~/.config/profiles/config.json: unknown key "import.chunk-size"',
-      'did you mean "import.chunk_size"?',
+      inImport('max_invalid', '150%'),
+      ': "import.max_invalid": must be a number of rows or a percentage, like 10 or 2%',
+      KEYS,
     ],
+    [inImport('chunk_bytes', '0'), ': "import.chunk_bytes": must be greater than zero', KEYS],
+    [inImport('max_cell', '0KiB'), ': "import.max_cell": must be greater than zero', KEYS],
+    [inImport('delimiter', ';\n'), `: "import.delimiter": ${FORM}`, KEYS],
+    [inImport('delimiter', '"'), `: "import.delimiter": ${FORM}`, KEYS],
+    ['{"interval":"0.0s"}', ': "interval": must be greater than zero', KEYS],
     [
-      'a value of the wrong type',
-      { file: { import: { chunk_size: '100' } } },
-      '~/.config/profiles/config.json: "import.chunk_size": must be a whole number',
-      'profiles help config lists the keys and their values',
+      '{"regions":{"sandbox":{"base_url":"https://a.example.com"}}}',
+      ': "regions.sandbox": the sandbox is embedded and has no hosts to set',
+      KEYS,
     ],
+    ['{"accounts":{"a.b":{}}}', `: "accounts.a.b": ${NAMED}`, KEYS],
+    ['{"accounts":{"__proto__":{"token":"x"}}}', ': "__proto__" cannot be a name'],
     [
-      'a duration without unit',
-      { file: { import: { retry_delay: '5' } } },
-      '~/.config/profiles/config.json: "import.retry_delay": a duration is written like 500ms, 30s, 5m or 2h',
-      'profiles help config lists the keys and their values',
-    ],
-    [
-      'a share beyond all rows',
-      { file: { import: { max_invalid: '150%' } } },
-      '~/.config/profiles/config.json: "import.max_invalid": must be a number of rows or a percentage, like 10 or 2%',
-      'profiles help config lists the keys and their values',
-    ],
-    [
-      'a size of nothing',
-      { file: { import: { chunk_bytes: '0' } } },
-      '~/.config/profiles/config.json: "import.chunk_bytes": must be greater than zero',
-      'profiles help config lists the keys and their values',
-    ],
-    [
-      'a cell of nothing',
-      { file: { import: { max_cell: '0KiB' } } },
-      '~/.config/profiles/config.json: "import.max_cell": must be greater than zero',
-      'profiles help config lists the keys and their values',
-    ],
-    [
-      'a delimiter with a line end',
-      { file: { import: { delimiter: ';\n' } } },
-      '~/.config/profiles/config.json: "import.delimiter": must be one character or several, without quotes and line ends',
-      'profiles help config lists the keys and their values',
-    ],
-    [
-      'the quote as delimiter',
-      { file: { import: { delimiter: '"' } } },
-      '~/.config/profiles/config.json: "import.delimiter": must be one character or several, without quotes and line ends',
-      'profiles help config lists the keys and their values',
-    ],
-    [
-      'polls without a pause',
-      { file: { interval: '0.0s' } },
-      '~/.config/profiles/config.json: "interval": must be greater than zero',
-      'profiles help config lists the keys and their values',
-    ],
-    [
-      'hosts for the sandbox',
-      { file: { regions: { sandbox: { base_url: 'https://a.example.com' } } } },
-      '~/.config/profiles/config.json: "regions.sandbox": the sandbox is embedded and has no hosts to set',
-      'profiles help config lists the keys and their values',
-    ],
-    [
-      'a name with a dot',
-      { file: { accounts: { 'a.b': {} } } },
-      '~/.config/profiles/config.json: "accounts.a.b": a name consists of letters, digits, "-" and "_", and starts with a letter or digit',
-      'profiles help config lists the keys and their values',
-    ],
-    [
-      'the name of a prototype',
-      { file: '{"accounts":{"__proto__":{"token":"x"}}}' },
-      '~/.config/profiles/config.json: "__proto__" cannot be a name',
-      undefined,
-    ],
-    [
-      'a bad host in use',
-      { file: { region: 'eu', regions: { eu: { base_url: 'eu example' } } } },
-      '~/.config/profiles/config.json: regions.eu.base_url: "eu example" is not a URL',
+      '{"region":"eu","regions":{"eu":{"base_url":"eu example"}}}',
+      ': regions.eu.base_url: "eu example" is not a URL',
       'write it like https://api.example.com',
     ],
     [
-      'a token in a file that others can read',
-      { file: { token: 'token-of-the-top-0000' }, mode: 0o644 },
-      '~/.config/profiles/config.json contains a token, but other users can read it (mode 0644)',
-      'chmod 600 ~/.config/profiles/config.json',
+      '{"token":"token-of-the-top-0000"}',
+      ...([' contains a token, but other users can read it (mode 0644)', CHMOD, 0o644] as const),
     ],
     [
-      'a token of an account in such a file',
-      { file: { accounts: { a: { token: 'token-of-a-0000' } } }, mode: 0o660 },
-      '~/.config/profiles/config.json contains a token, but other users can read it (mode 0660)',
-      'chmod 600 ~/.config/profiles/config.json',
+      '{"accounts":{"a":{"token":"token-of-a-0000"}}}',
+      ...([' contains a token, but other users can read it (mode 0660)', CHMOD, 0o660] as const),
     ],
     [
-      'a token of a region in such a file',
-      { file: { regions: { eu: { token: 'token-of-eu-0000' } } }, mode: 0o640 },
-      '~/.config/profiles/config.json contains a token, but other users can read it (mode 0640)',
-      'chmod 600 ~/.config/profiles/config.json',
+      '{"regions":{"eu":{"token":"token-of-eu-0000"}}}',
+      ...([' contains a token, but other users can read it (mode 0640)', CHMOD, 0o640] as const),
     ],
     [
-      'a program to run, named in a file that others can change',
-      { file: { accounts: { a: { token_command: ['pass'] } } }, mode: 0o664 },
-      '~/.config/profiles/config.json names a program to run (token_command), but other users can change it (mode 0664)',
-      'chmod 600 ~/.config/profiles/config.json',
+      '{"accounts":{"a":{"token_command":["pass"]}}}',
+      ' names a program to run (token_command), but other users can change it (mode 0664)',
+      ...([CHMOD, 0o664] as const),
     ],
+    ['{"token_command":"pass show profiles"}', `: "token_command": ${PROGRAM}`, KEYS],
+    ['{"token_command":[]}', `: "token_command": ${PROGRAM}`, KEYS],
     [
-      'a program that is one text',
-      { file: { token_command: 'pass show profiles' } },
-      '~/.config/profiles/config.json: "token_command": must be an array of a program and its arguments, like ["pass","show","profiles"]',
-      'profiles help config lists the keys and their values',
-    ],
-    [
-      'a program without a name',
-      { file: { token_command: [] } },
-      '~/.config/profiles/config.json: "token_command": must be an array of a program and its arguments, like ["pass","show","profiles"]',
-      'profiles help config lists the keys and their values',
-    ],
-    [
-      'a token, and a program that prints another',
-      { file: { accounts: { a: { token: 'token-of-a-0000', token_command: ['pass'] } }, account: 'a' } },
-      '~/.config/profiles/config.json: accounts.a.token and accounts.a.token_command are both set',
+      '{"account":"a","accounts":{"a":{"token":"token-of-a-0000","token_command":["pass"]}}}',
+      ': accounts.a.token and accounts.a.token_command are both set',
       'keep one of them; remove the other:\n  profiles config unset accounts.a.token\n  profiles config unset accounts.a.token_command',
     ],
-    [
-      'a host at the top, which belongs to no region',
-      { file: { base_url: 'https://a.example.com' } },
-      '~/.config/profiles/config.json: unknown key "base_url"',
-      expect.any(String) as unknown as string,
-    ],
-    [
-      'a file that a flag names and that is not there',
-      { flags: { config: 'nowhere.json' } },
-      '~/nowhere.json: no such file (from flag --config)',
-      'create it with:\n  profiles config init',
-    ],
-    ['a folder', { flags: { config: '.' } }, '~: this is a folder, not a file', undefined],
-  ];
-  it.each(rows)('%s', async (_, given, message, hint) => {
-    expect(await refusal(given)).toEqual({ name: 'ConfigError', message, hint });
+  ])('%j%s', async (file, message, hint, mode = 0o600) => {
+    const name = 'ConfigError';
+    expect(await refusal({ file, mode })).toEqual({
+      ...{ name, message: `~/.config/profiles/config.json${message}`, hint },
+    });
+  });
+  it('a host at the top, which belongs to no region', async () => {
+    const { message } = await refusal({ file: { base_url: 'https://a.example.com' } });
+    expect(message).toContain('unknown key "base_url"');
+  });
+  it('a file that a flag names and that is not there, or is a folder', async () => {
+    const missing = '~/nowhere.json: no such file (from flag --config)';
+    const hint = 'create it with:\n  profiles config init';
+    expect(await refusal({ flags: { config: 'nowhere.json' } })).toMatchObject({ message: missing, hint });
+    expect((await refusal({ flags: { config: '.' } })).message).toBe('~: this is a folder, not a file');
   });
   it('an error in the text does not repeat the text, which may be a token', async () => {
     const error = await refusal({ file: '{"token": "token-of-the-top-0000"x}' });
@@ -228,25 +132,18 @@ describe('what is accepted', () => {
       'eu',
     );
   });
-  it.each([
-    { max_invalid: '100%' },
-    { max_invalid: '0.5%' },
-    { max_invalid: 0 },
-    { chunk_bytes: '4MiB' },
-    { chunk_bytes: '512 k' },
-    { max_cell: '1048576' },
-    { delimiter: ';' },
-    { delimiter: ' ' },
-    { delimiter: '\t' },
-    { delimiter: '\\t' },
-    { delimiter: 'tab' },
-    { delimiter: '||' },
-    { delimiter: '\\x01' },
-    { on_failure: 'isolate' },
-    { wait: '0s' },
-  ])('import.* %j', async (values) => {
-    const { importDefaults } = await settle({ file: { import: values } });
-    expect(Object.values(importDefaults)).toEqual(Object.values(values));
+  it.each<[key: string, ...values: unknown[]]>([
+    ['max_invalid', '100%', '0.5%', 0],
+    ['chunk_bytes', '4MiB', '512 k'],
+    ['max_cell', '1048576'],
+    ['delimiter', ';', ' ', '\t', '\\t', 'tab', '||', '\\x01'],
+    ['on_failure', 'isolate'],
+    ['wait', '0s'],
+  ])('import.%s', async (key, ...values) => {
+    for (const value of values) {
+      const { importDefaults } = await settle({ file: { import: { [key]: value } } });
+      expect(Object.values(importDefaults)).toEqual([value]);
+    }
   });
   it('a bad host of a region that is not in use', async () => {
     expect((await settle({ file: { regions: { eu: { base_url: 'wrong' } } } })).region).toBe('default');

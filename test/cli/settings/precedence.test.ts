@@ -1,439 +1,391 @@
-/** Where each setting comes from. As long as there are settings and places. */
+/** Where each setting comes from: its flag, its variable, the account, the top of the file, or its default. */
+import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
-import type { Settings } from '../../../src/cli/settings/sources.js';
+import {
+  configLocation,
+  type SettingsFlags,
+  type SettingsWorld,
+  stateLocation,
+} from '../../../src/cli/settings/sources.js';
+import { writeDuration } from '../../../src/engine/util/duration.js';
+import { cli, scratch } from '../../support/cli.js';
 import { type Given, refusal, settle } from './world.js';
 
 const EU = { base_url: 'https://eu.example.com', lookup_base_url: 'https://eu-lookups.example.com' };
-const FILE = {
-  token: 'token-of-the-top-0000',
-  region: 'eu',
-  regions: { eu: EU, default: { base_url: 'https://us.example.com' } },
-  import: { chunk_size: 100, keys: 'snake_case' },
-  accounts: {
-    prod: {
-      token: 'token-of-prod-1111',
-      region: 'default',
-      regions: { default: { base_url: 'https://prod.example.com/api/' } },
-      import: { chunk_size: 200 },
-    },
-    bare: {},
+const DIRECT = { base_url: 'direct.example.com', lookup_base_url: 'https://direct-lookups.example.com' };
+const EU_TOKEN = { eu: { ...EU, token: 'token-of-eu' } };
+const DB = 'postgres://loader@db.test/crm?schema=profiles';
+const SECRET = 'postgres://loader:Hush/99@db.test/crm';
+const PROD = {
+  token: 'token-of-prod',
+  region: 'default',
+  regions: { default: { base_url: 'https://prod.example.com/api/' } },
+  import: { chunk_size: 200 },
+};
+const ABOVE = { region: 'eu', regions: { eu: { base_url: 'https://other.example.com' } } };
+const STATES = { prod: { state: 'postgres://loader@prod.test/crm' }, bare: {} };
+
+/** Config files by their names in the cases. */
+const FILES: Record<string, object> = {
+  FILE: {
+    token: 'token-of-the-top',
+    region: 'eu',
+    regions: { eu: EU, default: { base_url: 'https://us.example.com' } },
+    import: { chunk_size: 100, keys: 'snake_case' },
+    accounts: { prod: PROD, bare: {} },
   },
+  EU_TOKEN: { regions: EU_TOKEN },
+  EU_CHOSEN: { region: 'eu', regions: EU_TOKEN },
+  TOKEN_OF_A: { regions: EU_TOKEN, accounts: { a: { token: 'token-of-a' } } },
+  DIRECT: { accounts: { a: DIRECT } },
+  ABOVE: { regions: { eu: EU }, accounts: { a: { ...DIRECT, ...ABOVE } } },
+  TOP: { region: 'eu', regions: { eu: EU }, accounts: { a: DIRECT } },
+  OTHER: { regions: { eu: EU }, accounts: { a: { ...DIRECT, region: 'default' } } },
+  NO_HOSTS: { accounts: { a: { ...DIRECT, region: 'default' } } },
+  BOXED: { accounts: { a: { ...DIRECT, region: 'sandbox', token: 'token-of-a' } } },
+  REHEARSED: { accounts: { test: { region: 'sandbox' } }, regions: { eu: EU } },
+  APAC: { accounts: { a: { regions: { apac: EU } } } },
+  ODD: {
+    accounts: { constructor: { token: 'token-of-constructor' } },
+    regions: { toString: { base_url: 'https://a.example.com' } },
+  },
+  STATE: { state: '/x' },
+  SECRET: { state: SECRET },
+  STATES: { state: '/x', accounts: STATES },
 };
 
-const ENV = {
-  PROFILES_REGION: 'default',
-  PROFILES_BASE_URL: 'https://env.example.com',
-  PROFILES_LOOKUP_BASE_URL: 'https://env-lookups.example.com',
-  PROFILES_TOKEN: 'token-of-the-environment-2222',
-};
+/** A variable for each host, the region and the token. */
+const ENV = [
+  ...['PROFILES_REGION=default', 'PROFILES_BASE_URL=https://env.example.com'],
+  ...['PROFILES_LOOKUP_BASE_URL=https://env-lookups.example.com', 'PROFILES_TOKEN=token-of-the-environment'],
+].join(' ');
 
-type Row = [name: string, given: Given, expected: Record<string, unknown>];
+/** Reads `PROFILES_REGION=eu --account prod < FILE`. A value may be quoted. */
+function given(line: string): Given {
+  const words = line
+    .replace('ENV', ENV)
+    .match(/(?:[^\s']|'[^']*')+/g)!
+    .map((word) => word.replaceAll("'", ''));
+  const [env, flags]: [Record<string, string>, Record<string, string>] = [{}, {}];
+  let file: object | undefined;
+  while (words.length > 0) {
+    const word = words.shift()!;
+    if (word === '<') file = FILES[words.shift()!]!;
+    else if (!word.startsWith('-')) env[word.slice(0, word.indexOf('='))] = word.slice(word.indexOf('=') + 1);
+    else flags[word.slice(2).replace(/-(.)/g, (_, letter: string) => letter.toUpperCase())] = words.shift()!;
+  }
+  return { env, flags, ...(file && { file }) };
+}
 
-/** What the tables compare: the token in the clear, the rest as it is. */
-const seen = (settings: Settings, keys: string[]): Record<string, unknown> =>
-  Object.fromEntries(
-    keys.map((key) => {
-      if (key === 'token') return [key, settings.token?.reveal() ?? null];
-      if (key.startsWith('from '))
-        return [key, settings.origins[key.slice(5)]?.replace(/^.*config\.json/, 'file')];
-      return [key, settings[key as keyof Settings]];
-    }),
+/** Every setting as `key=value (origin)`, and the warnings. */
+async function seen(of: Given): Promise<string[]> {
+  const { importDefaults, origins, warnings, configPath, ...settings } = await settle(of);
+  const home = configPath.replace(/\/\.config.*$/, '');
+  const { state, token } = settings;
+  const values: Record<string, unknown> = {
+    ...{ account: settings.account, region: settings.region, token: token?.reveal() },
+    ...{ base_url: settings.baseUrl, lookup_base_url: settings.lookupBaseUrl },
+    ...{ request_timeout: writeDuration(settings.timeoutMs), state_dir: settings.stateDir },
+    state: state.kind === 'sqlite' ? state.folder : state.url.reveal(),
+    ...{ 'import.chunk_size': importDefaults.chunkSize, 'import.keys': importDefaults.keys },
+  };
+  const lines = Object.entries(values).map(
+    ([key, value]) => `${key}=${value ?? 'none'} (${origins[key]?.replace(/^.*config\.json/, 'file')})`,
   );
+  return [...lines, ...warnings.map((text) => `warning: ${text}`)].map((text) => text.replaceAll(home, '~'));
+}
 
-describe('hosts directly in an account are those of its own region', () => {
-  const direct = { base_url: 'direct.example.com', lookup_base_url: 'https://direct-lookups.example.com' };
-  const rows: [string, Given, baseUrl: string | null, from: string][] = [
+/** A name, what is given, and below it what must be seen: an origin only where one stands there. */
+const CASES = `
+nothing set at all
+$ HOST=x
+account=none; region=default (default); base_url=none (not set); lookup_base_url=none; token=none; request_timeout=2m
+the file alone
+$ < FILE
+region=eu (file (region)); base_url=${EU.base_url} (file (regions.eu.base_url)); lookup_base_url=${EU.lookup_base_url}
+token=token-of-the-top (file (token)); import.chunk_size=100; import.keys=snake_case
+the environment before the file
+$ ENV < FILE
+region=default (environment PROFILES_REGION); base_url=https://env.example.com (environment PROFILES_BASE_URL)
+lookup_base_url=https://env-lookups.example.com; token=token-of-the-environment (environment PROFILES_TOKEN); no warning
+a variable that is set to nothing is not set
+$ PROFILES_REGION='' PROFILES_BASE_URL='' PROFILES_TOKEN='  ' < FILE
+region=eu; base_url=${EU.base_url}; token=token-of-the-top
+a host flag before the environment; the other host stays
+$ ENV --base-url https://flag.example.com// < FILE
+base_url=https://flag.example.com (flag --base-url); lookup_base_url=https://env-lookups.example.com
+a region flag brings its own hosts, and says what it ignores; the token stays
+$ ENV --region eu < FILE
+region=eu; base_url=${EU.base_url}; lookup_base_url=${EU.lookup_base_url}; token=token-of-the-environment
+warning: PROFILES_BASE_URL is ignored: --region eu brings its own hosts
+warning: PROFILES_LOOKUP_BASE_URL is ignored: --region eu brings its own hosts
+a region flag whose region has a token of its own ignores that of the environment, and says so
+$ PROFILES_TOKEN=token-of-the-environment --region eu < EU_TOKEN
+token=token-of-eu (file (regions.eu.token))
+warning: PROFILES_TOKEN is ignored: --region eu brings its own token
+the token of the environment wins over that of a region which no flag chose
+$ PROFILES_TOKEN=token-of-the-environment < EU_CHOSEN
+token=token-of-the-environment
+the token of an account is before that of a region at the top
+$ --account a --region eu < TOKEN_OF_A
+token=token-of-a
+a region flag whose region has no lookup host does not fall back to the environment
+$ ENV --region default < FILE
+base_url=https://us.example.com; lookup_base_url=none (not set)
+an account flag brings its own hosts and token
+$ ENV PROFILES_REGION='' --account prod < FILE
+account=prod (flag --account); region=default (file (accounts.prod.region)); token=token-of-prod
+base_url=https://prod.example.com/api (file (accounts.prod.regions.default.base_url))
+warning: PROFILES_BASE_URL is ignored: --account prod brings its own hosts
+warning: PROFILES_LOOKUP_BASE_URL is ignored: --account prod brings its own hosts
+warning: PROFILES_TOKEN is ignored: --account prod brings its own token
+both flags are named in the warning
+$ PROFILES_BASE_URL=https://env.example.com --account prod --region eu < FILE
+region=eu; base_url=${EU.base_url}
+warning: PROFILES_BASE_URL is ignored: --region eu and --account prod brings its own hosts
+an account from the environment leaves the environment its token and hosts
+$ ENV PROFILES_ACCOUNT=prod < FILE
+account=prod (environment PROFILES_ACCOUNT); base_url=https://env.example.com; token=token-of-the-environment; no warning
+an account overrides the top, key by key
+$ PROFILES_ACCOUNT=prod < FILE
+token=token-of-prod; import.chunk_size=200 (file (accounts.prod.import.chunk_size)); import.keys=snake_case (file (import.keys))
+an account takes hosts from the top, but never the token of the top
+$ --account bare < FILE
+account=bare; region=eu; base_url=${EU.base_url}; token=none (not set)
+an account flag says when the environment overrides its region
+$ PROFILES_REGION=eu --account prod < FILE
+region=eu
+warning: PROFILES_REGION=eu overrides default, the region of account prod
+a duration as the deadline of a request
+$ --request-timeout 1.5s
+request_timeout=1500ms (flag -o request_timeout)
+names that objects are born with are ordinary names
+$ --account constructor --region toString < ODD
+account=constructor; token=token-of-constructor; base_url=https://a.example.com
+hosts directly in an account are those of its own region
+$ --account a < DIRECT
+base_url=https://direct.example.com (file (accounts.a.base_url))
+they are before the hosts of that region, in the account and at the top
+$ --account a < ABOVE
+base_url=https://direct.example.com (file (accounts.a.base_url))
+the region at the top is the own one of an account without a region
+$ --account a < TOP
+base_url=https://direct.example.com (file (accounts.a.base_url))
+another region by flag has its own hosts
+$ --account a --region eu < OTHER
+base_url=${EU.base_url} (file (regions.eu.base_url))
+another region without hosts has none
+$ --account a --region eu < NO_HOSTS
+base_url=none (not set)
+the sandbox stays embedded, and no token is read for it
+$ PROFILES_TOKEN=a-real-token --account a < BOXED
+region=sandbox; base_url=none (embedded); lookup_base_url=none (embedded); token=none (embedded)
+the sandbox by a flag
+$ ENV PROFILES_TOKEN_FILE=token --region sandbox
+region=sandbox; base_url=none; lookup_base_url=none; token=none
+warning: PROFILES_BASE_URL is ignored: region sandbox is embedded and has its own hosts
+warning: PROFILES_LOOKUP_BASE_URL is ignored: region sandbox is embedded and has its own hosts
+the sandbox by the environment needs no file, no token and no host
+$ PROFILES_REGION=sandbox
+region=sandbox; base_url=none; token=none; no warning
+a region flag decides about an account for rehearsals
+$ --account test --region eu < REHEARSED
+base_url=${EU.base_url}
+the state is in the state folder
+$ HOST=x
+state=~/.local/state/profiles (default); state_dir=~/.local/state/profiles
+the state by its flag; beside a database, the machine has its own folder
+$ PROFILES_STATE=/x PROFILES_STATE_DIR=/own --state ${DB}
+state=${DB} (flag --state); state_dir=/own
+the state by its variable
+$ PROFILES_STATE=${SECRET} < STATE
+state=${SECRET} (environment PROFILES_STATE)
+the state by the file, whose folder holds everything
+$ PROFILES_STATE_DIR=/own < STATE
+state=/x (file (state)); state_dir=/x
+a password in the file
+$ < SECRET
+state=${SECRET} (file (state))
+the state of an account
+$ --account prod < STATES
+state=postgres://loader@prod.test/crm (file (accounts.prod.state))
+an account without a state has that of the top
+$ --account bare < STATES
+state=/x (file (state))
+a state as a path
+$ PROFILES_STATE='a b'
+state=~/a b; state_dir=~/a b
+a state as a folder of SQLite
+$ PROFILES_STATE=sqlite:data
+state=~/data
+a state as a folder of SQLite with slashes
+$ PROFILES_STATE=sqlite:///data
+state=/data
+`;
+
+const cases = [...CASES.matchAll(/^(?!\$)(.+)\n\$ (.*)\n((?:(?!.*\n\$ ).+\n)+)/gm)].map(
+  ([, name = '', line = '', wanted = '']): [string, string, string[]] => [
+    name,
+    line,
+    wanted.trim().split(/; |\n/),
+  ],
+);
+
+it('the cases are read', () => expect(cases.length).toBe(CASES.match(/^\$/gm)!.length));
+
+it.each(cases)('%s', async (_, line, wanted) => {
+  const all = await seen(given(line));
+  const warnings = wanted.filter((text) => text.startsWith('warning:'));
+  for (const text of wanted.filter((each) => /^[\w.]+=/.test(each))) {
+    expect(all).toContainEqual(text.endsWith(')') ? text : expect.stringMatching(`^${escaped(text)} \\(`));
+  }
+  if (warnings.length > 0 || wanted.includes('no warning'))
+    expect(all.filter((text) => text.startsWith('warning:'))).toEqual(warnings);
+});
+
+const escaped = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+const NAME_RULE = 'a name consists of letters, digits, "-" and "_", and starts with a letter or digit';
+const HOSTS = 'the sandbox is embedded and has its own hosts; leave one of them out';
+
+describe('refused', () => {
+  it.each<[line: string, name: 'Config' | 'Usage', message: string, hint?: string]>([
+    ['--region sandobx', 'Usage', 'unknown region "sandobx" (flag --region)', 'did you mean "sandbox"?'],
     [
-      'the account alone',
-      { file: { accounts: { a: direct } }, flags: { account: 'a' } },
-      'https://direct.example.com',
-      'file (accounts.a.base_url)',
+      'PROFILES_REGION=sandbx PROFILES_BASE_URL=https://real.example.com',
+      ...([
+        'Config',
+        'unknown region "sandbx" (environment PROFILES_REGION)',
+        'did you mean "sandbox"?',
+      ] as const),
     ],
     [
-      'before the hosts of that region, in the account and at the top',
-      {
-        file: {
-          regions: { eu: EU },
-          accounts: {
-            a: { ...direct, region: 'eu', regions: { eu: { base_url: 'https://other.example.com' } } },
-          },
-        },
-        flags: { account: 'a' },
-      },
-      'https://direct.example.com',
-      'file (accounts.a.base_url)',
+      '--region apac < APAC',
+      ...(['Usage', 'unknown region "apac" (flag --region)'] as const),
+      'available regions: default, eu, sandbox; to add this one:\n  profiles config set regions.apac.base_url https://…',
+    ],
+    ['--account prd < FILE', 'Usage', 'unknown account "prd" (flag --account)', 'did you mean "prod"?'],
+    [
+      'PROFILES_ACCOUNT=prod',
+      ...(['Config', 'unknown account "prod" (environment PROFILES_ACCOUNT)'] as const),
+      'create it with:\n  profiles config init --account prod',
     ],
     [
-      'the region at the top is the own one of an account without a region',
-      { file: { region: 'eu', regions: { eu: EU }, accounts: { a: direct } }, flags: { account: 'a' } },
-      'https://direct.example.com',
-      'file (accounts.a.base_url)',
+      '--account toString < FILE',
+      ...(['Usage', 'unknown account "toString" (flag --account)'] as const),
+      'create it with:\n  profiles config init --account toString',
+    ],
+    ['--account münchen', 'Usage', 'unknown account "münchen" (flag --account)', NAME_RULE],
+    [
+      "PROFILES_REGION='my region'",
+      'Config',
+      'unknown region "my region" (environment PROFILES_REGION)',
+      NAME_RULE,
     ],
     [
-      'another region by flag has its own hosts',
-      {
-        file: { regions: { eu: EU }, accounts: { a: { ...direct, region: 'default' } } },
-        flags: { account: 'a', region: 'eu' },
-      },
-      EU.base_url,
-      'file (regions.eu.base_url)',
+      '--request-timeout 30',
+      'Usage',
+      '-o request_timeout: "30" is not a duration',
+      'write 500ms, 30s, 5m or 2h',
     ],
     [
-      'another region without hosts has none',
-      { file: { accounts: { a: { ...direct, region: 'default' } } }, flags: { account: 'a', region: 'eu' } },
-      null,
-      'not set',
+      '--request-timeout 0s',
+      'Usage',
+      '-o request_timeout must be greater than zero',
+      'write 30s, for example',
     ],
     [
-      'the sandbox stays embedded',
-      { file: { accounts: { a: { ...direct, region: 'sandbox' } } }, flags: { account: 'a' } },
-      null,
-      'embedded',
+      '--account test PROFILES_REGION=eu < REHEARSED',
+      ...(['Usage', 'account "test" uses region sandbox, but PROFILES_REGION is eu'] as const),
+      'unset PROFILES_REGION, or use --region sandbox or --region eu',
     ],
-  ];
-  it.each(rows)('%s', async (_, given, baseUrl, from) => {
-    const settings = await settle(given);
-    expect(seen(settings, ['baseUrl', 'from base_url'])).toEqual({ baseUrl, 'from base_url': from });
+    [
+      '--region sandbox --base-url https://a.example.com',
+      ...(['Usage', '--base-url cannot be used with region sandbox (flag --region)', HOSTS] as const),
+    ],
+    [
+      'PROFILES_REGION=sandbox --lookup-base-url https://a.example.com',
+      ...([
+        'Usage',
+        '--lookup-base-url cannot be used with region sandbox (environment PROFILES_REGION)',
+      ] as const),
+      HOSTS,
+    ],
+    [`--state ${SECRET}`, 'Usage', '--state: a password on the command line'],
+    ['--state postgresql://h/d?password=Hush', 'Usage', '--state: a password'],
+    ['PROFILES_STATE=mysql://u:Hush@h/d', 'Config', 'PROFILES_STATE: mysql is not'],
+    ['--state sqlite:', 'Usage', '--state: the directory is missing'],
+  ])('%s', async (line, name, message, hint) => {
+    const found = await refusal(given(line));
+    expect(found).toEqual({
+      name: `${name}Error`,
+      message: hint === undefined ? expect.stringContaining(message) : message,
+      hint: hint ?? found.hint,
+    });
+    expect(JSON.stringify(found)).not.toContain('Hush');
   });
 });
 
-describe('each value comes from the first place that has it', () => {
-  const rows: Row[] = [
-    [
-      'nothing set at all',
-      {},
-      {
-        account: null,
-        region: 'default',
-        embedded: false,
-        baseUrl: null,
-        lookupBaseUrl: null,
-        token: null,
-        timeoutMs: 120_000,
-        warnings: [],
-      },
-    ],
-    [
-      'the file alone',
-      { file: FILE },
-      {
-        region: 'eu',
-        'from region': 'file (region)',
-        baseUrl: EU.base_url,
-        'from base_url': 'file (regions.eu.base_url)',
-        lookupBaseUrl: EU.lookup_base_url,
-        token: FILE.token,
-        'from token': 'file (token)',
-        importDefaults: { chunkSize: 100, keys: 'snake_case' },
-      },
-    ],
-    [
-      'the environment before the file',
-      { file: FILE, env: ENV },
-      {
-        region: 'default',
-        'from region': 'environment PROFILES_REGION',
-        baseUrl: ENV.PROFILES_BASE_URL,
-        'from base_url': 'environment PROFILES_BASE_URL',
-        lookupBaseUrl: ENV.PROFILES_LOOKUP_BASE_URL,
-        token: ENV.PROFILES_TOKEN,
-        'from token': 'environment PROFILES_TOKEN',
-        warnings: [],
-      },
-    ],
-    [
-      'a variable that is set to nothing is not set',
-      { file: FILE, env: { PROFILES_REGION: '', PROFILES_BASE_URL: '', PROFILES_TOKEN: '  ' } },
-      { region: 'eu', baseUrl: EU.base_url, token: FILE.token },
-    ],
-    [
-      'a host flag before the environment; the other host stays',
-      { file: FILE, env: ENV, flags: { baseUrl: 'https://flag.example.com//' } },
-      {
-        baseUrl: 'https://flag.example.com',
-        'from base_url': 'flag --base-url',
-        lookupBaseUrl: ENV.PROFILES_LOOKUP_BASE_URL,
-      },
-    ],
-    [
-      'a region flag brings its own hosts, and says what it ignores; the token stays',
-      { file: FILE, env: ENV, flags: { region: 'eu' } },
-      {
-        region: 'eu',
-        baseUrl: EU.base_url,
-        lookupBaseUrl: EU.lookup_base_url,
-        token: ENV.PROFILES_TOKEN,
-        warnings: [
-          'PROFILES_BASE_URL is ignored: --region eu brings its own hosts',
-          'PROFILES_LOOKUP_BASE_URL is ignored: --region eu brings its own hosts',
-        ],
-      },
-    ],
-    [
-      'a region flag whose region has a token of its own ignores that of the environment, and says so',
-      { file: { regions: { eu: { ...EU, token: 'token-of-eu-3333' } } }, env: ENV, flags: { region: 'eu' } },
-      {
-        token: 'token-of-eu-3333',
-        'from token': 'file (regions.eu.token)',
-        warnings: expect.arrayContaining(['PROFILES_TOKEN is ignored: --region eu brings its own token']),
-      },
-    ],
-    [
-      'the token of the environment wins over that of a region which no flag chose',
-      {
-        file: { region: 'eu', regions: { eu: { ...EU, token: 'token-of-eu-3333' } } },
-        env: { PROFILES_TOKEN: ENV.PROFILES_TOKEN },
-      },
-      { token: ENV.PROFILES_TOKEN },
-    ],
-    [
-      'the token of an account is before that of a region at the top',
-      {
-        file: {
-          regions: { eu: { ...EU, token: 'token-of-eu-3333' } },
-          accounts: { a: { token: 'token-of-a-4444' } },
-        },
-        flags: { account: 'a', region: 'eu' },
-      },
-      { token: 'token-of-a-4444' },
-    ],
-    [
-      'a region flag whose region has no lookup host does not fall back to the environment',
-      { file: FILE, env: ENV, flags: { region: 'default' } },
-      { baseUrl: 'https://us.example.com', lookupBaseUrl: null, 'from lookup_base_url': 'not set' },
-    ],
-    [
-      'an account flag brings its own hosts and token',
-      { file: FILE, env: { ...ENV, PROFILES_REGION: undefined }, flags: { account: 'prod' } },
-      {
-        account: 'prod',
-        'from account': 'flag --account',
-        region: 'default',
-        'from region': 'file (accounts.prod.region)',
-        baseUrl: 'https://prod.example.com/api',
-        'from base_url': 'file (accounts.prod.regions.default.base_url)',
-        token: 'token-of-prod-1111',
-        warnings: [
-          'PROFILES_BASE_URL is ignored: --account prod brings its own hosts',
-          'PROFILES_LOOKUP_BASE_URL is ignored: --account prod brings its own hosts',
-          'PROFILES_TOKEN is ignored: --account prod brings its own token',
-        ],
-      },
-    ],
-    [
-      'both flags are named in the warning',
-      {
-        file: FILE,
-        env: { PROFILES_BASE_URL: 'https://env.example.com' },
-        flags: { account: 'prod', region: 'eu' },
-      },
-      {
-        region: 'eu',
-        baseUrl: EU.base_url,
-        warnings: ['PROFILES_BASE_URL is ignored: --region eu and --account prod brings its own hosts'],
-      },
-    ],
-    [
-      'an account from the environment leaves the environment its token and hosts',
-      { file: FILE, env: { ...ENV, PROFILES_ACCOUNT: 'prod' } },
-      {
-        account: 'prod',
-        'from account': 'environment PROFILES_ACCOUNT',
-        baseUrl: ENV.PROFILES_BASE_URL,
-        token: ENV.PROFILES_TOKEN,
-        warnings: [],
-      },
-    ],
-    [
-      'the account that the file names',
-      { file: { ...FILE, account: 'prod' } },
-      {
-        account: 'prod',
-        region: 'default',
-        token: 'token-of-prod-1111',
-        importDefaults: { chunkSize: 200, keys: 'snake_case' },
-        'from import.chunk_size': 'file (accounts.prod.import.chunk_size)',
-        'from import.keys': 'file (import.keys)',
-      },
-    ],
-    [
-      'an account takes hosts from the top, but never the token of the top',
-      { file: FILE, flags: { account: 'bare' } },
-      { account: 'bare', region: 'eu', baseUrl: EU.base_url, token: null, 'from token': 'not set' },
-    ],
-    [
-      'an account flag says when the environment overrides its region',
-      { file: FILE, env: { PROFILES_REGION: 'eu' }, flags: { account: 'prod' } },
-      { region: 'eu', warnings: ['PROFILES_REGION=eu overrides default, the region of account prod'] },
-    ],
-    [
-      'a duration as the deadline of a request',
-      { flags: { requestTimeout: '1.5s' } },
-      { timeoutMs: 1_500, 'from request_timeout': 'flag -o request_timeout' },
-    ],
-    [
-      'names that objects are born with are ordinary names',
-      {
-        file: '{"accounts":{"constructor":{"token":"token-of-constructor"}}, "regions":{"toString":{"base_url":"https://a.example.com"}}}',
-        flags: { account: 'constructor', region: 'toString' },
-      },
-      { account: 'constructor', token: 'token-of-constructor', baseUrl: 'https://a.example.com' },
-    ],
-  ];
-  it.each(rows)('%s', async (_, given, expected) => {
-    expect(seen(await settle(given), Object.keys(expected))).toEqual(expected);
+describe('the password of a state', () => {
+  it('makes a file that others can read be refused, and none else', async () => {
+    const open = { mode: 0o644 };
+    const { message } = await refusal({ file: { state: SECRET }, ...open });
+    expect(message).toContain('contains a password, but other users can read it (mode 0644)');
+    expect(await seen({ file: { state: DB }, ...open })).toContain(`state=${DB} (file (state))`);
+  });
+  it('is in nothing that is printed', async () => {
+    const env = { PROFILES_STATE: SECRET };
+    const settings = await settle({ env });
+    expect(inspect(settings, { depth: 9 }) + JSON.stringify(settings)).not.toContain('Hush');
+    const { stdout } = await cli(['config', 'list', '--json'], { env });
+    const origin = 'environment PROFILES_STATE';
+    expect(JSON.parse(stdout)).toContainEqual({
+      key: 'state',
+      value: 'postgres://loader:…@db.test/crm',
+      origin,
+    });
+  });
+  it('is refused by config set, which keeps a URL without one', async () => {
+    const cwd = scratch();
+    const refused = await cli(['config', 'set', 'state', SECRET], { cwd });
+    expect([refused.code, refused.stderr]).toEqual([2, expect.stringContaining('PGPASSWORD')]);
+    expect(refused.stderr).not.toContain('Hush');
+    expect((await cli(['config', 'set', 'state', DB], { cwd })).code).toBe(0);
+    expect((await cli(['config', 'get', 'state'], { cwd })).stdout).toBe(`${DB}\n`);
   });
 });
 
-describe('region sandbox has its own hosts and no token, however it was chosen', () => {
-  const rows: [string, Given][] = [
-    ['by flag', { flags: { region: 'sandbox' } }],
-    ['by environment', { env: { PROFILES_REGION: 'sandbox' } }],
-    ['by the file', { file: { ...FILE, region: 'sandbox' } }],
-    [
-      'by an account',
-      {
-        file: { accounts: { test: { region: 'sandbox', token: 'token-of-test-3333' } } },
-        flags: { account: 'test' },
-      },
-    ],
-  ];
-  it.each(rows)('%s', async (_, given) => {
-    const { PROFILES_REGION: _default, ...env } = ENV;
-    const settings = await settle({ ...given, env: { ...env, ...given.env } });
-    expect(settings).toMatchObject({
-      region: 'sandbox',
-      embedded: true,
-      baseUrl: null,
-      lookupBaseUrl: null,
-      token: null,
-    });
-    expect(settings.warnings[0]).toBe(
-      'PROFILES_BASE_URL is ignored: region sandbox is embedded and has its own hosts',
-    );
-  });
-  it.each(rows)('%s: a host flag is a usage error', async (_, given) => {
-    for (const flag of ['baseUrl', 'lookupBaseUrl'] as const) {
-      const error = await refusal({
-        ...given,
-        flags: { ...given.flags, [flag]: 'https://real.example.com' },
-      });
-      expect(error.name).toBe('UsageError');
-      expect(error.message).toContain('cannot be used with region sandbox');
-    }
-  });
-  it('no token is read for it', async () => {
-    const given = { env: { PROFILES_TOKEN: 'a-real-token', PROFILES_TOKEN_FILE: 'token' } };
-    const settings = await settle({ ...given, flags: { region: 'sandbox' } });
-    expect([settings.token, settings.tokenFile]).toEqual([null, null]);
-  });
-  it('the environment cannot send an account for rehearsals to a real service', async () => {
-    const file = { accounts: { test: { region: 'sandbox' } }, regions: { eu: EU } };
-    const given = { file, flags: { account: 'test' }, env: { PROFILES_REGION: 'eu' } };
-    expect(await refusal(given)).toEqual({
-      name: 'UsageError',
-      message: 'account "test" uses region sandbox, but PROFILES_REGION is eu',
-      hint: 'unset PROFILES_REGION, or use --region sandbox or --region eu',
-    });
-    expect(await settle({ ...given, flags: { account: 'test', region: 'eu' } })).toMatchObject({
-      baseUrl: EU.base_url,
-    });
-  });
-  it('needs no file, no token and no host', async () => {
-    expect((await settle({ flags: { region: 'sandbox' } })).warnings).toEqual([]);
-  });
-});
+const unix = (env: Record<string, string>): SettingsWorld => ({ env, platform: 'linux', cwd: '/here' });
+const windows = (env: Record<string, string>): SettingsWorld => ({ env, platform: 'win32', cwd: 'C:\\here' });
+const HOME = { HOME: '/home/a' };
+const APP_DATA = 'C:\\Users\\a\\AppData';
+const ROAMING = { APPDATA: `${APP_DATA}\\Roaming`, LOCALAPPDATA: `${APP_DATA}\\Local` };
 
-describe('unknown names are refused, with the nearest known one', () => {
-  const rows: [string, Given, { name: string; message: string; hint: string }][] = [
-    [
-      'a mistyped region flag',
-      { flags: { region: 'sandobx' } },
-      {
-        name: 'UsageError',
-        message: 'unknown region "sandobx" (flag --region)',
-        hint: 'did you mean "sandbox"?',
-      },
-    ],
-    [
-      'a mistyped region in the environment does not reach the host of the environment',
-      { env: { PROFILES_REGION: 'sandbx', PROFILES_BASE_URL: 'https://real.example.com' } },
-      {
-        name: 'ConfigError',
-        message: 'unknown region "sandbx" (environment PROFILES_REGION)',
-        hint: 'did you mean "sandbox"?',
-      },
-    ],
-    [
-      'a region of another account',
-      { file: { accounts: { a: { regions: { apac: EU } } } }, flags: { region: 'apac' } },
-      {
-        name: 'UsageError',
-        message: 'unknown region "apac" (flag --region)',
-        hint: 'available regions: default, eu, sandbox; to add this one:\n  profiles config set regions.apac.base_url https://…',
-      },
-    ],
-    [
-      'a mistyped account',
-      { file: FILE, flags: { account: 'prd' } },
-      { name: 'UsageError', message: 'unknown account "prd" (flag --account)', hint: 'did you mean "prod"?' },
-    ],
-    [
-      'an account without a file',
-      { env: { PROFILES_ACCOUNT: 'prod' } },
-      {
-        name: 'ConfigError',
-        message: 'unknown account "prod" (environment PROFILES_ACCOUNT)',
-        hint: 'create it with:\n  profiles config init --account prod',
-      },
-    ],
-    [
-      'an account that only objects have',
-      { file: FILE, flags: { account: 'toString' } },
-      {
-        name: 'UsageError',
-        message: 'unknown account "toString" (flag --account)',
-        hint: 'create it with:\n  profiles config init --account toString',
-      },
-    ],
-    [
-      'an account with a name that the config file cannot have',
-      { flags: { account: 'münchen' } },
-      {
-        name: 'UsageError',
-        message: 'unknown account "münchen" (flag --account)',
-        hint: 'a name consists of letters, digits, "-" and "_", and starts with a letter or digit',
-      },
-    ],
-    [
-      'a region with such a name',
-      { env: { PROFILES_REGION: 'my region' } },
-      {
-        name: 'ConfigError',
-        message: 'unknown region "my region" (environment PROFILES_REGION)',
-        hint: 'a name consists of letters, digits, "-" and "_", and starts with a letter or digit',
-      },
-    ],
-    [
-      'a bare number as a deadline',
-      { flags: { requestTimeout: '30' } },
-      {
-        name: 'UsageError',
-        message: '-o request_timeout: "30" is not a duration',
-        hint: 'write 500ms, 30s, 5m or 2h',
-      },
-    ],
-    [
-      'a deadline of nothing',
-      { flags: { requestTimeout: '0s' } },
-      {
-        name: 'UsageError',
-        message: '-o request_timeout must be greater than zero',
-        hint: 'write 30s, for example',
-      },
-    ],
-  ];
-  it.each(rows)('%s', async (_, given, expected) => {
-    expect(await refusal(given)).toEqual(expected);
+describe('where files are by default', () => {
+  it.each<[SettingsWorld, SettingsFlags, string, origin?: string]>([
+    [unix(HOME), {}, '/home/a/.config/profiles/config.json'],
+    [unix({ ...HOME, XDG_CONFIG_HOME: '/xdg' }), {}, '/xdg/profiles/config.json'],
+    [unix({ ...HOME, XDG_CONFIG_HOME: 'relative' }), {}, '/home/a/.config/profiles/config.json'],
+    [unix({ ...HOME, PROFILES_CONFIG: '/etc/p.json' }), {}, '/etc/p.json', 'environment PROFILES_CONFIG'],
+    [unix({ ...HOME, PROFILES_CONFIG: 'p.json' }), {}, '/here/p.json', 'environment PROFILES_CONFIG'],
+    [unix({ PROFILES_CONFIG: '/etc/p.json' }), { config: 'q.json' }, '/here/q.json', 'flag --config'],
+    [windows(ROAMING), {}, `${APP_DATA}\\Roaming\\profiles\\config.json`],
+    [windows(ROAMING), { config: 'q.json' }, 'C:\\here\\q.json', 'flag --config'],
+    [windows({ USERPROFILE: 'C:\\Users\\a' }), {}, 'C:\\Users\\a\\.config\\profiles\\config.json'],
+  ])('the config file: %j %j is %s', (world, flags, value, origin = 'default') => {
+    expect(configLocation(world, flags)).toEqual({ value, origin });
+  });
+  it.each<[SettingsWorld, string, origin?: string]>([
+    [unix(HOME), '/home/a/.local/state/profiles'],
+    [unix({ ...HOME, XDG_STATE_HOME: '/xdg' }), '/xdg/profiles'],
+    [unix({ ...HOME, PROFILES_STATE_DIR: '.state' }), '/here/.state', 'environment PROFILES_STATE_DIR'],
+    [windows(ROAMING), `${APP_DATA}\\Local\\profiles\\state`],
+  ])('the state folder: %j is %s', (world, value, origin = 'default') => {
+    expect(stateLocation(world)).toEqual({ value, origin });
+  });
+  it('without a home folder it says what to set', () => {
+    const message = 'no home folder found, so there is no default for --config';
+    expect(() => configLocation(unix({}), {})).toThrow(message);
+    expect(configLocation(unix({}), { config: '/c.json' }).value).toBe('/c.json');
   });
 });

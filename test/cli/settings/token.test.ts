@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { errorWords } from '../../../src/cli/advice/words.js';
-import { readToken, Secret } from '../../../src/cli/settings/secret.js';
+import { readToken, Secret } from '../../../src/cli/settings/sources.js';
 import { readTokenFile, requireToken } from '../../../src/cli/settings/token.js';
 import type { AuthError } from '../../../src/engine/errors.js';
 import { systemClock } from '../../../src/engine/util/clock.js';

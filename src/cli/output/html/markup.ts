@@ -1,17 +1,13 @@
 /** HTML templates that escape every value, unless it was made by a template, and the building blocks of the report. */
+import { formatDuration } from '../../../engine/util/duration.js';
 import { count } from '../../../engine/util/numbers.js';
 import type { Tone } from '../../facts/outcome.js';
-import { safeLine } from '../safe.js';
-import { markOf } from '../terminal.js';
+import type { RequestFact, Span } from '../../facts/session.js';
+import { markOf, safeLine } from '../terminal.js';
 
 /** Safe markup: the result of a template, or a constant. */
 export class Html {
   constructor(readonly text: string) {}
-
-  /** Size in UTF-8. */
-  get bytes(): number {
-    return Buffer.byteLength(this.text);
-  }
 }
 
 export type Part = Html | string | number | null | undefined | false | readonly Part[];
@@ -50,31 +46,6 @@ export function foreign(text: string, most = 160): Html {
 export const quiet = (text: Part): Html => html`<span class="quiet">${text}</span>`;
 export const code = (text: string, most?: number): Html => html`<code>${foreign(text, most)}</code>`;
 
-/** Limits of one list. */
-export interface Room {
-  /** Maximum size in UTF-8. */
-  bytes: number;
-  /** Maximum number of entries. */
-  most: number;
-}
-
-/** The first rows of a list that fit the limits. `left`: bytes not used. `more`: number of rows left out. */
-export function fitting<T>(
-  values: readonly T[],
-  { bytes, most }: Room,
-  render: (value: T) => Html,
-): { shown: Html[]; left: number; more: number } {
-  const shown: Html[] = [];
-  let left = bytes;
-  for (const value of values.slice(0, most)) {
-    const row = render(value);
-    if (row.bytes > left) break;
-    left -= row.bytes;
-    shown.push(row);
-  }
-  return { shown, left, more: values.length - shown.length };
-}
-
 export const section = (id: string, heading: string, body: Part): Html =>
   html`<section id="${id}" aria-labelledby="${id}-heading">
 <h2 id="${id}-heading">${heading}</h2>
@@ -101,59 +72,49 @@ interface Table<T> {
   rows: readonly T[];
   /** The first one is the row's heading. */
   cells: (row: T) => Part[];
-  room: Room;
+  /** The maximum number of rows. */
+  most: number;
   noun: string;
   /** Number of rows that were left out before, and why those. */
   cut?: readonly [before: number, why: string];
   foot?: Html;
 }
 
-export function table<T>(about: Table<T>): Html {
-  return fittingTable(about).table;
-}
-
-/** A table of the rows that fit, and the room that is left. */
-export function fittingTable<T>(about: Table<T>): { table: Html; left: Room } {
-  const { kind, caption, rows, cells, room, noun, foot, cut: [before, why] = [0, ''] } = about;
+export function table<T>({ kind, caption, rows, cells, most, noun, foot, cut, ...about }: Table<T>): Html {
+  const isCards = kind?.includes('cards');
+  const classes = (...names: (string | undefined)[]): Html | false =>
+    names.some(Boolean) && html` class="${names.filter(Boolean).join(' ')}"`;
   const heads = about.heads.map((head) => {
     const [spec, below] = typeof head === 'string' ? [head] : head;
-    const [text = '', classes, own] = spec.split('|');
-    const attribute = (names: (string | undefined)[]): Html | false => {
-      const all = names.filter(Boolean).join(' ');
-      return all !== '' && html` class="${all}"`;
-    };
-    const label = kind?.includes('cards') && html` data-label="${text}"`;
+    const [text = '', column, own] = spec.split('|');
     const title = below ? html`<span>${text}</span>${below}` : text;
-    return { title, column: attribute([classes]), cell: [attribute([classes, own]), label] };
+    const cell = [classes(column, own), isCards && html` data-label="${text}"`];
+    return { title, column: classes(column), cell };
   });
-  const { shown, left, more } = fitting(rows, room, (row) => {
+  const lines = rows.slice(0, most).map((row) => {
     const [first, ...others] = cells(row);
     const rest = others.map((cell, at) => html`<td${heads[at + 1]!.cell}>${cell}</td>`);
     return html`<tr><th scope="row">${first}</th>${rest}</tr>\n`;
   });
-  const made = html`<table${kind !== undefined && html` class="${kind}"`}>
+  const [before, why] = cut ?? [0, ''];
+  return html`<table${classes(kind)}>
 <caption>${caption}</caption>
 <thead><tr>${heads.map(({ title, column }) => html`<th scope="col"${column}>${title}</th>`)}</tr></thead>
 <tbody>
-${shown}${foot}</tbody>
+${lines}${foot}</tbody>
 </table>
-${cutNote(more + before, noun, why)}`;
-  return { table: made, left: { bytes: left, most: room.most - shown.length } };
+${cutNote(rows.length - lines.length + before, noun, why)}`;
 }
 
-/** A list of the items that fit. */
-export function list(items: readonly Html[], room: Room, noun: string, kind?: string): Html {
-  const { shown, more } = fitting(items, room, (item) => html`<li>${item}</li>\n`);
-  return html`<ul${kind !== undefined && html` class="${kind}"`}>
-${shown}</ul>
-${cutNote(more, noun)}`;
-}
+/** A list of at most so many items. */
+export const list = (items: readonly Html[], most: number, noun: string, kind?: string): Html =>
+  html`<ul${kind !== undefined && html` class="${kind}"`}>
+${items.slice(0, most).map((item) => html`<li>${item}</li>\n`)}</ul>
+${cutNote(items.length - most, noun)}`;
 
 /** Blocks below each other. */
-export function blocks(items: readonly Html[], room: Room, noun: string, kind: string): Html {
-  const { shown, more } = fitting(items, room, (item) => item);
-  return html`<div class="${kind}">\n${shown}</div>${cutNote(more, noun)}`;
-}
+export const blocks = (items: readonly Html[], most: number, noun: string, kind: string): Html =>
+  html`<div class="${kind}">\n${items.slice(0, most)}</div>${cutNote(items.length - most, noun)}`;
 
 /** Names and values. `large`: as figures. */
 export const facets = (values: readonly (readonly [name: string, value: Part])[], large = false): Html =>
@@ -177,4 +138,72 @@ export function percent(part: number, whole: number): string {
   const share = (part / whole) * 100;
   if (share < 0.1) return '< 0.1%';
   return share > 99.9 ? '> 99.9%' : `${share.toFixed(1).replace('.0', '')}%`;
+}
+
+export type Times = Pick<RequestFact, 'span' | 'waits'>;
+
+/** Width of the timeline, of a break in it, and the minimum width of a bar, so that short times are visible. */
+const [WIDTH, BREAK, LEAST] = [1_000, 40, 6];
+
+/** Draws a bar. The text below it says the same. */
+export function bar(
+  { span, waits, tone, isOpen }: Times & Pick<RequestFact, 'tone' | 'isOpen'>,
+  scale: Scale,
+): Html {
+  const rect = ([from, until]: Span, kind: string): Html => {
+    const x = scale.x(from);
+    return html`<rect class="${kind}" x="${Math.min(x, WIDTH - LEAST)}" y="3" width="${Math.max(LEAST, scale.x(until) - x)}" height="10"/>`;
+  };
+  const marks = scale.breaks.map(([from, until]) => {
+    const x = scale.x(from);
+    return html`<rect class="break" x="${x}" y="0" width="${scale.x(until) - x}" height="16"/>`;
+  });
+  return html`<svg class="bar" viewBox="0 0 ${WIDTH} 16" preserveAspectRatio="none" aria-hidden="true"><rect class="ground" x="0" y="3" width="${WIDTH}" height="10"/>${marks}${waits.map((wait) => rect(wait, 'wait'))}${span && rect(span, `job ${tone}${isOpen ? ' open' : ''}`)}</svg>`;
+}
+
+export function axis({ from, until, breaks }: Scale): Html {
+  const moments = breaks.length === 0 ? [0, (until - from) / 2, until - from] : [0, until - from];
+  return html`<span class="axis" aria-hidden="true">${moments.map((ms) => html`<span>${ms === 0 ? '0' : formatDuration(ms)}</span>`)}</span>`;
+}
+
+export interface Scale {
+  from: number;
+  until: number;
+  /** The position of a time, from 0 to `WIDTH`. */
+  x(moment: number): number;
+  /** Long pauses, which are drawn with a fixed width. */
+  breaks: Span[];
+}
+
+/** A pause is drawn to scale if it is shorter than this (milliseconds), or than all the work together. */
+const LEAST_BREAK = 30_000;
+
+/** Maps times to positions. Shortens long pauses: an import may be resumed the next day. */
+export function scaleOf(spans: readonly Span[]): Scale {
+  const busy: [number, number][] = [];
+  for (const [from, until] of [...spans].sort((a, b) => a[0] - b[0])) {
+    const last = busy.at(-1);
+    if (last && from <= last[1]) last[1] = Math.max(last[1], until);
+    else busy.push([from, until]);
+  }
+  const [from, until] = [busy[0]?.[0] ?? 0, busy.at(-1)?.[1] ?? 0];
+  const total = (some: readonly Span[]): number => some.reduce((sum, [begin, end]) => sum + end - begin, 0);
+  const long = busy
+    .slice(1)
+    .map(([begin], index): Span => [busy[index]![1], begin])
+    .filter((pause) => total([pause]) >= Math.max(LEAST_BREAK, total(busy)));
+  // If breaks would take more than half of the width, pauses are drawn to scale.
+  const breaks = long.length * BREAK > WIDTH / 2 ? [] : long;
+  const unit = (WIDTH - breaks.length * BREAK) / Math.max(1, until - from - total(breaks));
+  const x = (moment: number): number => {
+    let at = Math.min(Math.max(moment, from), until) - from;
+    let width = 0;
+    for (const [begin, end] of breaks.filter(([begin]) => moment > begin)) {
+      const passed = Math.min(moment, end) - begin;
+      at -= passed;
+      width += (passed / (end - begin)) * BREAK;
+    }
+    return Math.round((at * unit + width) * 10) / 10;
+  };
+  return { from, until, x, breaks };
 }

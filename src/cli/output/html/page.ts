@@ -1,4 +1,5 @@
 /** The report as one HTML file: no script, no request to anywhere, at most 1 MiB. */
+
 import { createHash } from 'node:crypto';
 import { resolve } from 'node:path';
 import { OutputError, UsageError } from '../../../engine/errors.js';
@@ -8,10 +9,10 @@ import { count, grouped } from '../../../engine/util/numbers.js';
 import { replaceFile } from '../../../engine/util/replace-file.js';
 import { formatSize } from '../../../engine/util/size.js';
 import { type FileKind, obstacle } from '../../../engine/util/written-file.js';
-import { isOnlyPlanned, type Outcome } from '../../facts/outcome.js';
-import { estimateOf } from '../../facts/plan.js';
+import type { Context } from '../../context.js';
+import { estimateOf, type Form, isOnlyPlanned, type Outcome } from '../../facts/outcome.js';
 import type { Session } from '../../facts/session.js';
-import type { Form } from '../../facts/text.js';
+import { safeLine, writeOut } from '../terminal.js';
 import { code, facets, foreign, Html, html, type Part, quiet, section, tag } from './markup.js';
 import { SECTIONS } from './sections.js';
 import { CSS } from './style.js';
@@ -32,10 +33,20 @@ const START = new Html(FIRST_LINES);
 /** A pattern for unsent rows and waits, so that they differ in more than color. */
 const PATTERNS = html`<svg class="patterns" aria-hidden="true"><defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="space" x="0" y="0" width="7" height="7"/><line class="stripe" x1="0" y1="0" x2="0" y2="7"/></pattern></defs></svg>`;
 
+/** The page. If it is too large, its lists are cut to half of their length until it is not. */
 export function reportPage(session: Session, form: Form): string {
+  for (let part = 1; ; part *= 2) {
+    const page = pageWith(session, form, part);
+    if (Buffer.byteLength(page) < MOST_BYTES) return page;
+  }
+}
+const MOST_BYTES = 1_048_576;
+
+/** @param part lists have so many times fewer entries than they may have */
+function pageWith(session: Session, form: Form, part: number): string {
   const { paths, status, now, stored } = session;
-  const shown = SECTIONS.flatMap(({ id, name, heading, body, room }) => {
-    const content = body(session, form, room);
+  const shown = SECTIONS.flatMap(({ id, name, heading, body, most }) => {
+    const content = body(session, form, Math.ceil(most / part));
     return content === null ? [] : [{ id, name, text: section(id, heading?.(session) ?? name, content) }];
   });
   const { words, tone } = outcome(session);
@@ -143,11 +154,14 @@ const REPORT: FileKind = {
  * Checks the file before anything is sent. It may be new or empty, or an earlier report: an input, a mapping file, or a
  * result is never replaced.
  * @param name as given on the command line
- * @returns what writes a report to it, with mode 0600, because it has names of files, columns, and accounts. It throws
- * OutputError
+ * @returns what writes a report to it, with mode 0600, because it has names of files, columns, and accounts, and says so.
+ * It throws OutputError
  * @throws UsageError
  */
-export function reportFile(name: string, cwd: string): (session: Session, form: Form) => Promise<void> {
+export function reportFile(
+  name: string,
+  { cwd, stderr, flags }: Pick<Context, 'cwd' | 'stderr' | 'flags'>,
+): (session: Session, form: Form) => Promise<void> {
   if (name === '' || name === '-') {
     throw new UsageError('--report takes the name of a file', { hint: 'such as --report report.html' });
   }
@@ -164,5 +178,6 @@ export function reportFile(name: string, cwd: string): (session: Session, form: 
     await replaceFile(path, page).catch((error: NodeJS.ErrnoException) => {
       throw new OutputError(name, new Error(fileTrouble(error.code), { cause: error }));
     });
+    if (!flags.quiet) await writeOut(stderr, `report: ${safeLine(name)}\n`);
   };
 }

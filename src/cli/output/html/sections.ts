@@ -1,12 +1,19 @@
 /** The sections of the report, in their order: what each shows, and how much room it has. */
+
+import { formatDuration } from '../../../engine/util/duration.js';
 import { count, grouped } from '../../../engine/util/numbers.js';
-import { isOnlyPlanned, linesOf } from '../../facts/outcome.js';
-import { changesIn, columnFacts, namesIn } from '../../facts/plan.js';
-import type { Session } from '../../facts/session.js';
-import { type Form, Texts } from '../../facts/text.js';
+import {
+  changesIn,
+  columnFacts,
+  type Form,
+  isOnlyPlanned,
+  linesOf,
+  namesIn,
+  Texts,
+} from '../../facts/outcome.js';
+import { type RequestFact, requestFacts, type Session } from '../../facts/session.js';
 import * as m from './markup.js';
-import { foreign, type Html, html, type Part, quiet, type Room } from './markup.js';
-import { jobsBody } from './timeline.js';
+import { foreign, type Html, html, type Part, quiet } from './markup.js';
 
 export interface Section {
   id: string;
@@ -14,56 +21,52 @@ export interface Section {
   name: string;
   /** Its heading, if that says more. */
   heading?(session: Session): string;
-  /** Null if there is nothing to show. */
-  body(session: Session, form: Form, room: Room): Part;
-  room: Room;
+  /** Null if there is nothing to show. @param most entries of a list */
+  body(session: Session, form: Form, most: number): Part;
+  most: number;
 }
 
-const KIB = 1_024;
-const room = (kib: number, most: number): Room => ({ bytes: kib * KIB, most });
-
-/** The rooms of all lists, together with the rest of the page, are less than 1 MiB. */
 export const SECTIONS: readonly Section[] = [
-  { id: 'next', name: 'Next', body: next, room: room(24, 20) },
-  { id: 'rows', name: 'Rows', body: rows, room: room(16, 20) },
+  { id: 'next', name: 'Next', body: next, most: 20 },
+  { id: 'rows', name: 'Rows', body: rows, most: 20 },
   {
     id: 'rejected',
     name: 'Rejected rows',
     heading: ({ status }) => (isOnlyPlanned(status) ? 'Rows that would be rejected' : 'Rejected rows'),
     body: rejected,
-    room: room(160, 250),
+    most: 250,
   },
-  { id: 'warnings', name: 'Warnings', body: warnings, room: room(72, 200) },
-  { id: 'jobs', name: 'Requests and jobs', body: jobsBody, room: room(288, 400) },
+  { id: 'warnings', name: 'Warnings', body: warnings, most: 200 },
+  { id: 'jobs', name: 'Requests and jobs', body: jobs, most: 400 },
   {
     id: 'resent',
     name: 'Sent again',
     heading: () => 'Sent again because the outcome was unknown',
     body: resent,
-    room: room(48, 100),
+    most: 100,
   },
-  { id: 'files', name: 'Files', body: files, room: room(96, 500) },
-  { id: 'columns', name: 'Columns', body: columns, room: room(224, 1_000) },
+  { id: 'files', name: 'Files', body: files, most: 500 },
+  { id: 'columns', name: 'Columns', body: columns, most: 1_000 },
   {
     id: 'changes',
     name: 'Duplicates and changes',
     heading: ({ plan }) => (plan?.changes ? 'Duplicates and changes' : 'Duplicates'),
     body: changes,
-    room: room(48, 200),
+    most: 200,
   },
 ];
 
-function next({ next, facts, failure }: Session, form: Form, room: Room): Part {
+function next({ next, facts, failure }: Session, form: Form, most: number): Part {
   const hint = facts === null && form === 'full' ? failure?.hint?.split('\n') : undefined;
   const steps = hint?.map((shared) => ({ what: null, shared })) ?? next;
   const items = steps.map(
     ({ what, shared }) =>
       html`${what !== null && html`<p>${what}:</p>\n`}<pre>${foreign(shared, 2_000)}</pre>\n`,
   );
-  return steps.length === 0 ? null : m.blocks(items, room, 'command', 'next');
+  return steps.length === 0 ? null : m.blocks(items, most, 'command', 'next');
 }
 
-function rows({ facts, status }: Session, _: Form, room: Room): Part {
+function rows({ facts, status }: Session, _: Form, most: number): Part {
   if (!facts) return null;
   const { read } = facts.summary.rows;
   const classes = facts.rows
@@ -87,7 +90,7 @@ function rows({ facts, status }: Session, _: Form, room: Room): Part {
       [swatch(kind), title],
       ...[grouped(alone), m.percent(alone, read), means],
     ],
-    ...{ room, noun: 'class' },
+    ...{ most, noun: 'class' },
     foot: html`<tr class="total"><th scope="row">Read</th><td class="number">${grouped(read)}</td><td class="number">${read > 0 ? '100%' : ''}</td><td class="wide"></td></tr>
 `,
   });
@@ -95,7 +98,7 @@ function rows({ facts, status }: Session, _: Form, room: Room): Part {
 ${legend}`;
 }
 
-function rejected({ facts, stored }: Session, form: Form, room: Room): Part {
+function rejected({ facts, stored }: Session, form: Form, most: number): Part {
   const total = facts?.summary.rows.rejected ?? 0;
   if (!facts || total === 0) return null;
   if (stored) {
@@ -116,33 +119,89 @@ function rejected({ facts, stored }: Session, form: Form, room: Room): Part {
       [grouped(rows), m.meter(rows, total)],
       at[form] === at.shared ? at.shared : foreign(at.full),
     ],
-    ...{ room, noun: 'cause' },
+    ...{ most, noun: 'cause' },
   });
   const note = html`<p class="quiet">No cells are shown. Add -o report_values=true to show an example of each cause and the service’s words.</p>`;
   return [causes, form === 'shared' && note];
 }
 
-function warnings({ facts, stored }: Session, form: Form, room: Room): Part {
+function warnings({ facts, stored }: Session, form: Form, most: number): Part {
   if (!facts || stored || facts.warnings.length === 0) return null;
   const items = facts.warnings.map(({ message }) => foreign(message[form], 600));
-  return m.list(items, room, 'warning', 'warnings');
+  return m.list(items, most, 'warning', 'warnings');
 }
 
-function resent({ facts }: Session, form: Form, room: Room): Part {
+function jobs(session: Session, form: Form, most: number): Part {
+  const requests = requestFacts(session);
+  if (requests.length === 0) return null;
+  const chosen = new Set([...requests].sort((a, b) => attention(b) - attention(a)).slice(0, most));
+  const kept = requests.filter((request) => chosen.has(request));
+  const scale = m.scaleOf(kept.flatMap(({ span, waits }) => [...(span ? [span] : []), ...waits]));
+  const { paths, waits, stored } = session;
+  const waitNote = stored
+    ? ' The state counts retries, but does not record when they were: waits are not drawn.'
+    : waits.size > 0
+      ? ' Hatched stretches are waits before a retry.'
+      : ' Waits of earlier sessions are not drawn: only retries are counted.';
+  const breaks = scale.breaks.map(
+    ([from, until]) => html` A break of ${formatDuration(until - from)} is drawn shorter than it was.`,
+  );
+  const shown = m.table({
+    kind: 'jobs cards',
+    caption: 'Requests, their jobs, and when they ran',
+    heads: ['Request', 'Job||job', 'Rows completed|number', ['Time|time', m.axis(scale)]],
+    rows: kept,
+    cells: ({ seq, words, tone, done, rows, job, reason, ranges, notes, ...request }) => [
+      [
+        seq,
+        small(foreign(linesOf(ranges, paths.length > 1), 250)),
+        notes.map((note) => small(foreign(note, 120))),
+      ],
+      [
+        m.tag(tone, foreign(words, 80)),
+        job !== null && small(m.code(job, 80)),
+        reason !== null && small(foreign(reason[form], 240)),
+      ],
+      `${grouped(done)} of ${grouped(rows)}`,
+      [m.bar({ tone, ...request }, scale), small(timeText(request, scale))],
+    ],
+    ...{ most, noun: 'request' },
+    cut: [requests.length - kept.length, 'Those that need attention come first when requests are left out.'],
+  });
+  return html`<p class="quiet">A bar begins when the service accepted the request, and ends when its job ended or was last seen, by the clock of this machine.${requests.some(({ retries }) => retries > 0) && waitNote}${breaks}</p>
+${shown}`;
+}
+
+const small = (text: Html | string): Html => html`<small>${text}</small>`;
+
+const attention = ({ tone, retries }: RequestFact): number =>
+  tone === 'bad' ? 3 : tone === 'warn' ? 2 : retries > 0 ? 1 : 0;
+
+function timeText({ span, waits }: m.Times, { from }: m.Scale): string {
+  const waited = waits.reduce((sum, [begin, end]) => sum + end - begin, 0);
+  return [
+    ...(waited > 0 ? [`waited ${formatDuration(waited)}`] : []),
+    ...(span
+      ? [`accepted at ${formatDuration(span[0] - from)}, took ${formatDuration(span[1] - span[0])}`]
+      : []),
+  ].join(', ');
+}
+
+function resent({ facts }: Session, form: Form, most: number): Part {
   if (!facts || facts.resent.length === 0) return null;
   const items = facts.resent.map(
     ({ ranges, rows, reason }) =>
       html`${foreign(linesOf(ranges, true), 400)} (${count(rows, 'row')}): ${foreign(reason[form], 240)}`,
   );
   return html`<p>This is safe: requests are upserts.</p>
-${m.list(items, room, 'request')}`;
+${m.list(items, most, 'request')}`;
 }
 
-function files({ facts, paths, plan, stored }: Session, _: Form, room: Room): Part {
+function files({ facts, paths, plan, stored }: Session, _: Form, most: number): Part {
   const files = facts?.summary.files ?? [];
   if (files.length === 0) {
     const items = paths.map((path) => foreign(path));
-    return items.length === 0 ? null : m.list(items, room, 'file', 'plain');
+    return items.length === 0 ? null : m.list(items, most, 'file', 'plain');
   }
   const formats = new Map(plan?.files.map((file) => [file.path, `${file.format}, ${file.encoding}`]));
   return m.table({
@@ -155,19 +214,21 @@ function files({ facts, paths, plan, stored }: Session, _: Form, room: Room): Pa
       ...[kind, grouped(rows.read), grouped(rows.rejected)],
       rejects_file === null ? quiet('none') : foreign(rejects_file),
     ],
-    ...{ room, noun: 'file' },
+    ...{ most, noun: 'file' },
   });
 }
 
-function columns({ plan, stored, facts, requests }: Session, form: Form, room: Room): Part {
+function columns({ plan, stored, facts, requests }: Session, form: Form, most: number): Part {
   const lost =
     'The state does not keep the plan of a run. The report that the import wrote shows its columns.';
   if (!plan) return stored ? html`<p>${lost}</p>` : null;
   const texts = facts?.texts ?? new Texts(namesIn(plan), requests);
-  let left = room;
+  let left = most;
   const parts = plan.files.map((file) => {
     if (file.columns.length === 0) return null;
-    const made = m.fittingTable({
+    const at = left;
+    left = Math.max(0, at - file.columns.length);
+    return m.table({
       kind: 'cards columns',
       caption: html`Columns of ${foreign(file.path)}`,
       heads: ['Column', 'Key', 'Type', 'Why', 'Filled|number'],
@@ -182,10 +243,8 @@ function columns({ plan, stored, facts, requests }: Session, form: Form, room: R
         ],
         key !== null && m.shareOf(filled, of),
       ],
-      ...{ room: left, noun: 'column' },
+      ...{ most: at, noun: 'column' },
     });
-    left = made.left;
-    return made.table;
   });
   if (!plan.properties) return parts;
   const { near, types, new: added } = plan.properties;
@@ -197,13 +256,11 @@ function columns({ plan, stored, facts, requests }: Session, form: Form, room: R
     ...added.map((key) => html`${foreign(key)} is new`),
   ];
   const compared =
-    keys.length === 0
-      ? html`<p>All keys are known, with the same types.</p>`
-      : m.list(keys, { bytes: room.bytes / 8, most: 200 }, 'key');
+    keys.length === 0 ? html`<p>All keys are known, with the same types.</p>` : m.list(keys, most / 5, 'key');
   return [parts, html`<h3>Keys compared with the service</h3>\n${compared}`];
 }
 
-function changes({ plan, facts }: Session, _: Form, room: Room): Part {
+function changes({ plan, facts }: Session, _: Form, most: number): Part {
   const { changes, duplicates = 0 } = plan ?? {};
   const merged = facts?.summary.rows.merged ?? 0;
   if (!changes && duplicates === 0 && merged === 0) return null;
@@ -218,7 +275,7 @@ function changes({ plan, facts }: Session, _: Form, room: Room): Part {
       heads: ['Key', 'Rows in which it differs|number', 'Of the changed rows|number wide'],
       rows: keys,
       cells: ({ key, rows }) => [foreign(key), grouped(rows), m.shareOf(rows, changed)],
-      ...{ room, noun: 'key' },
+      ...{ most, noun: 'key' },
     });
   return html`${(duplicates > 0 || merged > 0) && repeated}
 ${changes && m.facets(changesIn(changes).map(([name, n]) => [titled(name), grouped(n)]))}
