@@ -52,18 +52,18 @@ export async function readMappings(
 export async function mappingsOf(mapping: MappingFile, name: string): Promise<Mapping[]> {
   return (await import('./mapping/mapping-file.js')).mappingsIn(mapping, name);
 }
-export { loadZones } from './conversion/zones.js';
+export { loadZones } from './conversion/date-types.js';
 export { placeWord } from './formats.js';
 export { Hashes, idHashes } from './hashes.js';
 export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
 export { lossIn } from './json/text.js';
 export { beyondLimit, DEFAULT_LIMITS, limitIn, tooDeep } from './limits.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';
-export { factsOf, writtenFacts } from './mapping/facts.js';
 export { hasIdentifierRule } from './mapping/id-column.js';
-export { likeliestCompany, likeliestIds } from './mapping/likeliest.js';
 export type { MappingFile, MappingSection } from './mapping/mapping-file.js';
+export { likeliestCompany, likeliestIds } from './mapping/named-column.js';
 export {
+  factsOf,
   keyStyle,
   type Mapping,
   type MappingRules,
@@ -74,6 +74,7 @@ export {
   statedBy,
   typeRules,
   withMappings,
+  writtenFacts,
   type Zones,
 } from './mapping/rules.js';
 export { jsonOfCell } from './mapping/targets.js';
@@ -92,8 +93,7 @@ export { scanInput } from './scan.js';
 export { selectIn } from './selection.js';
 export { isArchive, memberOf, unpackMember } from './sources/archive.js';
 export { expandInput, type Source } from './sources/expand.js';
-export { notSpooled, spoolStdin } from './sources/spool.js';
-export { type Records, spoolRecords } from './sources/spool-records.js';
+export { notSpooled, type Records, spoolRecords, spoolStdin } from './sources/spool.js';
 export { bodyMemory, itemMemory } from './spare-memory.js';
 export { lineOffsets, startsAnywhere } from './text/line-offsets.js';
 export { type DigestedFile, digestFile, type Marks, refuseChanged } from './text/source.js';

@@ -1,6 +1,5 @@
 /** Guesses the patterns of a date, for numbers with one digit or two. Pure. */
-import type { Point } from './calendar.js';
-import { type DatePattern, datePattern, ISO_8601, ISO_DATE } from './dates.js';
+import { type DatePattern, datePattern, ISO_8601, ISO_DATE, type Point } from './dates.js';
 
 const MONTH = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)';
 const FULL = 'january|february|march|april|june|july|august|september|october|november|december';

@@ -3,9 +3,9 @@ import { InputError } from '../../errors.js';
 import type { CellType, Conversion, RejectedRow } from '../../model.js';
 import type { MappingRules } from '../../options/mapping-rules.js';
 import { type Evidence, quoted } from '../wording.js';
-import { utc } from './calendar.js';
 import { type DateKind, patternsOf, readsAs } from './date-patterns.js';
 import { dateText } from './date-types.js';
+import { utc } from './dates.js';
 import { partsOf } from './types.js';
 
 /** A date column whose rule has no pattern. */

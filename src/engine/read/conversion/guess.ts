@@ -105,7 +105,10 @@ export function addFit(fits: Fits, { types }: Guess, text: string, line: number)
     readings[at] = isShort && misses[at]! <= MOST_MISSES ? reads(types[at]!, text) : null;
     if (readings[at] !== null) fitting++;
   }
-  if (fitting === 0 && mark(fits.markers, text)) return;
+  if (fitting === 0 && MARKER.test(text)) {
+    addMarker(fits.markers, { text, cells: 1 });
+    return;
+  }
   fits.cells++;
   tellApart(fits.alike, readings);
   if (fitting === types.length) return;
@@ -129,23 +132,17 @@ function tellApart(alike: number[], by: readonly unknown[]): void {
   }
 }
 
-/** Counts a text that means no value. False for any other text. */
-function mark(markers: Marker[], text: string): boolean {
-  if (!MARKER.test(text)) return false;
+function addMarker(markers: Marker[], { text, cells }: Marker): void {
   const found = markers.find((marker) => marker.text === text);
-  if (found) found.cells++;
-  else if (markers.length <= MOST_MARKERS) markers.push({ text, cells: 1 });
-  return true;
+  if (found) found.cells += cells;
+  // One more than may be offered is enough to know that there are too many.
+  else if (markers.length <= MOST_MARKERS) markers.push({ text, cells });
 }
 
 /** `a` comes before `b`. */
 export function addFits(a: Fits, b: Fits): Fits {
   const markers = a.markers.map((marker) => ({ ...marker }));
-  for (const { text, cells } of b.markers) {
-    const found = markers.find((marker) => marker.text === text);
-    if (found) found.cells += cells;
-    else markers.push({ text, cells });
-  }
+  for (const marker of b.markers) addMarker(markers, marker);
   const alike = [...a.alike];
   tellApart(alike, b.alike);
   return {

@@ -1,9 +1,6 @@
-/**
- * Reads numbers as people write them: grouped digits, currency signs, percentages. No arithmetic: the digits are kept.
- */
+/** Reads plain numbers, and numbers as people write them: grouped digits, currency signs, percentages. No arithmetic: the digits are kept. */
 import { isExactNumber } from '../json/text.js';
-import { isPlain } from '../mapping/plain-number.js';
-import { BadType, type Converter, causeOf, nothingAfter, type TypeOfColumn } from './type.js';
+import { BadType, type Converter, causeOf, type TypeOfColumn } from './type.js';
 
 /** The signs between groups of thousands and before the decimals; empty if there are none. */
 interface NumberStyle {
@@ -49,135 +46,85 @@ const SPACE = `[${SPACES}]?`;
 /** A sign such as `€` or `US$`, a code such as `EUR`, or a word that replaces them. */
 const CURRENCY = String.raw`(?:\p{L}{0,3}\p{Sc}|[A-Z]{3}|kr\.?|zł|Kč|Ft|Fr\.?|Rp\.?|RM)`;
 
-/** What a value may have around its digits, for which a 0 stands here. */
-const AROUND: Record<Around, RegExp> = {
-  nothing: new RegExp(`^${MINUS}0(-)?$`, 'u'),
-  percent: new RegExp(`^${MINUS}0(-)?${SPACE}%$`, 'u'),
-  currency: new RegExp(
-    `^${MINUS}${SPACE}(?:${CURRENCY}${SPACE})?${MINUS}${SPACE}0${SPACE}(-)?${SPACE}(?:${CURRENCY})?${SPACE}(-)?$`,
-    'u',
-  ),
+/** What a value may have before and after its digits, with a group for each sign. */
+const AROUND: Record<Around, readonly [before: string, after: string]> = {
+  nothing: [MINUS, '(-)?'],
+  percent: [MINUS, `(-)?${SPACE}%`],
+  currency: [
+    `${MINUS}${SPACE}(?:${CURRENCY}${SPACE})?${MINUS}${SPACE}`,
+    `${SPACE}(-)?${SPACE}(?:${CURRENCY})?${SPACE}(-)?`,
+  ],
+};
+/** Characters that numbers have besides digits and signs, for a class of a regular expression. */
+const BESIDES: Record<Around, string> = {
+  nothing: '',
+  percent: `%${SPACES}`,
+  currency: String.raw`${SPACES}()\p{L}\p{Sc}`,
 };
 
 /** `(12.00)` is negative, with the currency inside or outside: `$(12.00)`. */
 const PARENTHESES = new RegExp(`^(${CURRENCY}${SPACE})?\\(([^()]+)\\)(${SPACE}${CURRENCY})?$`, 'u');
 
-/** Whether what is around the digits makes them negative; null if it belongs to no number. */
-function isNegative(frame: string, around: Around): boolean | null {
-  const [, before, inside, after] = (around === 'currency' && PARENTHESES.exec(frame)) || [];
-  if (inside !== undefined && (before ?? after) !== undefined && /[\p{L}\p{Sc}]/u.test(inside)) return null;
-  const match = AROUND[around].exec(inside ?? frame);
-  const signs = match?.slice(1).filter((sign) => sign !== undefined);
-  if (!signs || signs.length > (inside === undefined ? 1 : 0)) return null;
-  return inside !== undefined || (signs.length > 0 && signs[0] !== '+');
-}
-
 /** A double holds any number with this many digits. */
 const MOST_EXACT = 15;
 /** A longer text is not read as a number. */
 const LONGEST = 100;
-/** What is around digits comes from cells: a malicious file must not fill the memory with it. */
-const MOST_FRAMES = 500;
 
-const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
-const notZero = (code: number): boolean => code > 0x30 && code <= 0x39;
+/** A reader for numbers of a style. Their digits are three groups: whole ones, decimals, and decimals of `.5`. */
+function numberReader({ group, decimal }: NumberStyle, around: Around): Converter {
+  const between = group && alike(group);
+  // Grouped digits do not begin with a zero: `0,500` is a half with another decimal sign.
+  const grouped = between && String.raw`[1-9]\d{0,2}(?:[${between}]\d{3})+|`;
+  const decimals = decimal && `[${decimal}]`;
+  const digits = decimals
+    ? String.raw`(?:(${grouped}\d+)(?:${decimals}(\d+))?|${decimals}(\d+))`
+    : String.raw`(${grouped}\d+)()()`;
+  const [before, after] = AROUND[around];
+  const pattern = new RegExp(`^${before}${digits}${after}$`, 'u');
+  /** The group of the whole digits. */
+  const first = around === 'currency' ? 3 : 2;
+  const foreign = new RegExp(String.raw`[^\d+\-\u2212${between}${decimal}${BESIDES[around]}]`, 'gu');
 
-class NumberReader implements Converter {
-  readonly #around: Around;
-  readonly #group: string;
-  /** Character code; -1 for none. */
-  readonly #decimal: number;
-  readonly #foreign: RegExp;
-  readonly #frames = new Map<string, boolean | null>();
-
-  constructor({ group, decimal }: NumberStyle, around: Around) {
-    this.#around = around;
-    this.#group = group && alike(group);
-    this.#decimal = decimal === '' ? -1 : decimal.charCodeAt(0);
-    const other = { nothing: '', percent: `%${SPACES}`, currency: String.raw`${SPACES}()\p{L}\p{Sc}` };
-    this.#foreign = new RegExp(String.raw`[^\d+\-\u2212${this.#group}${decimal}${other[around]}]`, 'gu');
-  }
-
-  json(text: string): string | null {
-    const found = this.#number(text);
-    return found !== null && (found.length <= MOST_EXACT || isExactNumber(found)) ? found : null;
-  }
-
-  cause(text: string): ReturnType<Converter['cause']> {
-    if (!/\d/.test(text)) return { code: 'form' };
-    return causeOf(text, this.#foreign, this.#number(text) === null ? 'form' : 'digits');
-  }
-
-  #number(text: string): string | null {
-    let start = 0;
-    let end = text.length;
-    if (end > LONGEST) return null;
-    while (start < end && !isDigit(text.charCodeAt(start))) start++;
-    while (end > start && !isDigit(text.charCodeAt(end - 1))) end--;
-    if (start === end) return null;
-    const negative = this.#isNegative(text, start, end);
-    if (negative !== null) return signed(negative, this.#digits(text, start, end));
-    // `.5`
-    if (text.charCodeAt(start - 1) !== this.#decimal || endOfDigits(text, start, end) !== end) return null;
-    const isBelow = this.#isNegative(text, start - 1, end);
-    return isBelow === null ? null : signed(isBelow, withDecimals('0', text, start, end));
-  }
-
-  #isNegative(text: string, start: number, end: number): boolean | null {
-    const frame = `${text.slice(0, start)}0${text.slice(end)}`;
-    let negative = this.#frames.get(frame);
-    if (negative === undefined) {
-      negative = isNegative(frame, this.#around);
-      if (this.#frames.size >= MOST_FRAMES) this.#frames.clear();
-      this.#frames.set(frame, negative);
+  const read = (text: string): string | null => {
+    if (text.length > LONGEST) return null;
+    const [, left, inside, right] =
+      (text.endsWith(')') || text.includes('(') ? PARENTHESES.exec(text) : null) ?? [];
+    const isInside = inside !== undefined && around === 'currency';
+    if (isInside && (left ?? right) !== undefined && /[\p{L}\p{Sc}]/u.test(inside)) return null;
+    const match = pattern.exec(isInside ? inside : text);
+    if (match === null) return null;
+    let [sign, signs] = ['+', 0];
+    for (let at = 1; at < match.length; at++) {
+      if (!match[at] || (at >= first && at < first + 3)) continue;
+      if (signs++ === 0) sign = match[at]!;
     }
-    return negative;
-  }
-
-  /** The number between two offsets, which begins and ends with a digit. */
-  #digits(text: string, start: number, end: number): string | null {
-    let at = endOfDigits(text, start, end);
-    let whole = text.slice(start, at);
-    // Grouped digits do not begin with a zero: `0,500` is a half with another decimal sign.
-    const isGrouped =
-      at < end && at - start <= 3 && this.#isGroup(text, at) && notZero(text.charCodeAt(start));
-    while (isGrouped && this.#isGroup(text, at)) {
-      const next = endOfDigits(text, at + 1, end);
-      if (next !== at + 4) return null;
-      whole += text.slice(at + 1, next);
-      at = next;
-    }
-    if (whole.charCodeAt(0) === 0x30) whole = whole.replace(/^0+(?=\d)/, '');
-    if (at === end) return whole;
-    if (text.charCodeAt(at) !== this.#decimal || endOfDigits(text, at + 1, end) !== end) return null;
-    return withDecimals(whole, text, at + 1, end);
-  }
-
-  #isGroup(text: string, at: number): boolean {
-    return this.#group !== '' && at < text.length && this.#group.includes(text[at]!);
-  }
+    if (signs > (isInside ? 0 : 1)) return null;
+    const number = decimalOf(match[first] ?? '0', match[first + 1] || match[first + 2] || '');
+    return (isInside || sign !== '+') && number !== '0' ? `-${number}` : number;
+  };
+  return {
+    json(text) {
+      const found = read(text);
+      return found !== null && (found.length <= MOST_EXACT || isExactNumber(found)) ? found : null;
+    },
+    cause(text) {
+      if (!/\d/.test(text)) return { code: 'form' };
+      return causeOf(text, foreign, read(text) === null ? 'form' : 'digits');
+    },
+  };
 }
 
-const signed = (negative: boolean, digits: string | null): string | null =>
-  negative && digits !== null && digits !== '0' ? `-${digits}` : digits;
-
-function endOfDigits(text: string, start: number, end: number): number {
-  let at = start;
-  while (at < end && isDigit(text.charCodeAt(at))) at++;
-  return at;
-}
-
-/** A number in JSON, without zeros at its end. */
-function withDecimals(whole: string, text: string, start: number, end: number): string {
-  let last = end;
-  while (last > start && text.charCodeAt(last - 1) === 0x30) last--;
-  return last === start ? whole : `${whole}.${text.slice(start, last)}`;
+/** A number in JSON, without the signs between its groups, and zeros at its ends. */
+function decimalOf(whole: string, fraction: string): string {
+  const digits = whole.length > 1 ? whole.replace(/\D/g, '').replace(/^0+(?=\d)/, '') : whole;
+  const decimals = fraction.replace(/0+$/, '');
+  return decimals === '' ? digits : `${digits}.${decimals}`;
 }
 
 /** A reader for numbers that are written like an example. @throws BadType */
 function like(example: string | null, around: Around): Converter {
   const style = styleOf(example ?? '1,234.56');
-  if (style !== null) return new NumberReader(style, around);
+  if (style !== null) return numberReader(style, around);
   throw new BadType(
     'does not show how the numbers are written',
     'write one with grouping and decimals, such as 1,234.56 or 1.234,56',
@@ -207,10 +154,8 @@ export const NUMBER_TYPES: readonly TypeOfColumn[] = [
     name: 'integer',
     sent: 'integer',
     noun: 'integers',
-    parse(form) {
-      nothingAfter('integer', form);
-      return plain('integer');
-    },
+    isBare: true,
+    parse: () => plain('integer'),
     guess: () => ['integer'],
     examples: [['integer, number', 'plain numbers; a decimal point, no grouping']],
   },
@@ -245,3 +190,72 @@ export const NUMBER_TYPES: readonly TypeOfColumn[] = [
     examples: [['percent', '12.5% as 12.5; percent:1.234,56 is written like the example']],
   },
 ];
+
+/** Plain numbers are those that a double gives back as they were written (contract §3 "Types"). */
+export const NOT_A_NUMBER = -1;
+/** The bit in a result of `classify` that says that the last decimal is a zero. */
+export const ZERO_AT_END = 1;
+
+/** A longer text is not a plain number. */
+const LONGEST_PLAIN = 40;
+const HYPHEN = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+
+/**
+ * Classifies a text in UTF-8: -1 if it is not a plain decimal or a double cannot hold it exactly; otherwise
+ * decimals * 2 + (a zero at the end ? 1 : 0).
+ */
+export function classify(bytes: Buffer, from: number, end: number): number {
+  if (end - from > LONGEST_PLAIN) return NOT_A_NUMBER;
+  let at = from;
+  const negative = bytes[at] === HYPHEN;
+  if (negative) at++;
+  const start = at;
+  let code = 0;
+  let nonZero = false;
+  for (; at < end; at++) {
+    code = bytes[at]!;
+    if (code < ZERO || code > NINE) break;
+    if (code !== ZERO) nonZero = true;
+  }
+  const whole = at - start;
+  if (whole === 0 || (whole > 1 && bytes[start] === ZERO)) return NOT_A_NUMBER;
+  let decimals = 0;
+  if (at < end) {
+    if (code !== POINT) return NOT_A_NUMBER;
+    for (at++; at < end; at++, decimals++) {
+      code = bytes[at]!;
+      if (code < ZERO || code > NINE) return NOT_A_NUMBER;
+      if (code !== ZERO) nonZero = true;
+    }
+    if (decimals === 0) return NOT_A_NUMBER;
+  }
+  if (negative && !nonZero) return NOT_A_NUMBER; // -0 would come back as 0
+  if (whole + decimals > 15 && !isHeld(bytes.toString('latin1', from, end), whole)) return NOT_A_NUMBER;
+  return decimals * 2 + (decimals > 0 && code === ZERO ? ZERO_AT_END : 0);
+}
+
+/** Beyond 2^53, neighboring integers are the same double: what looks exact may be rounded already. */
+const isHeld = (text: string, whole: number): boolean =>
+  (whole <= 15 || Number.isSafeInteger(Math.trunc(Number(text)))) && isExactNumber(text);
+
+const memory = Buffer.alloc(LONGEST_PLAIN);
+
+/** The same for a JavaScript string. */
+export function classifyText(text: string): number {
+  const { length } = text;
+  if (length > LONGEST_PLAIN) return NOT_A_NUMBER;
+  for (let at = 0; at < length; at++) {
+    const code = text.charCodeAt(at);
+    if (code > NINE) return NOT_A_NUMBER;
+    memory[at] = code;
+  }
+  return classify(memory, 0, length);
+}
+
+/** Whether a cell is a plain number, or a plain integer. */
+export function isPlain(text: string, type: 'integer' | 'number'): boolean {
+  return type === 'integer' ? classifyText(text) === 0 : classifyText(text) !== NOT_A_NUMBER;
+}

@@ -1,7 +1,7 @@
 /** Types for words: booleans, text as it is, and text in lower case. */
 import type { CellType } from '../../model.js';
 import { jsonString } from '../json/text.js';
-import { BadType, type Converter, nothingAfter, type TypeOfColumn } from './type.js';
+import { BadType, type Converter, type TypeOfColumn } from './type.js';
 
 const PLAIN_WORDS = ['true/false', 'yes/no', 'y/n', 'on/off', '1/0'];
 
@@ -38,10 +38,8 @@ export const TEXT_TYPES: readonly TypeOfColumn[] = [
     name: 'string',
     sent: 'string',
     noun: 'texts',
-    parse(form) {
-      nothingAfter('string', form);
-      return null;
-    },
+    isBare: true,
+    parse: () => null,
     examples: [['string', 'text, as it is']],
   },
   {
@@ -59,10 +57,8 @@ export const TEXT_TYPES: readonly TypeOfColumn[] = [
     name: 'lower',
     sent: 'string',
     noun: 'texts',
-    parse(form) {
-      nothingAfter('lower', form);
-      return LOWER;
-    },
+    isBare: true,
+    parse: () => LOWER,
     examples: [['lower', 'lower case; the only type that an identifier may have']],
   },
 ];

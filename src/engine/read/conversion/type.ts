@@ -12,6 +12,8 @@ export interface TypeOfColumn {
   name: string;
   /** The JSON type of what is sent. */
   sent: ColumnType;
+  /** Nothing may follow its name. */
+  isBare?: true;
   /** The noun for its values. */
   noun: string;
   /**
@@ -34,11 +36,6 @@ export class BadType extends Error {
   ) {
     super(message);
   }
-}
-
-/** @throws BadType for a type with something after its name */
-export function nothingAfter(name: string, form: string | null): void {
-  if (form !== null) throw new BadType('takes nothing after its name', `write ${name}`);
 }
 
 /** The cause for a text with characters that no value of its type has; otherwise the given one. */

@@ -4,12 +4,11 @@ import { type CellType, COLUMN_TYPES, type ColumnType, type Conversion, SOME_ZON
 import type { MappingRules } from '../../options/mapping-rules.js';
 import { nearest } from '../../util/nearest.js';
 import { codePoint, quoted, type Refusal } from '../wording.js';
-import { DATE_TYPES } from './date-types.js';
+import { DATE_TYPES, loadZones, zoneOf } from './date-types.js';
 import { datePattern } from './dates.js';
 import { NUMBER_TYPES, styleOf } from './numbers.js';
 import { TEXT_TYPES } from './texts.js';
 import { BadType, type Converter, type TypeOfColumn } from './type.js';
-import { loadZones, zoneOf } from './zones.js';
 
 /** A new type is an object in one of these. */
 export const TYPES: readonly TypeOfColumn[] = [...NUMBER_TYPES, ...TEXT_TYPES, ...DATE_TYPES];
@@ -55,6 +54,9 @@ export function cellType(text: string, name: string): CellType | 'auto' {
     if (form === '') throw new BadType('has nothing after the colon');
     if (zone !== null && /^<.*>$/.test(zone)) {
       throw new BadType(`needs the zone of its times in place of ${zone}`, 'such as Europe/Berlin or UTC');
+    }
+    if (type.isBare && form !== null) {
+      throw new BadType('takes nothing after its name', `write ${type.name}`);
     }
     type.parse(form, zone);
   } catch (error) {

@@ -1,9 +1,9 @@
 /** Counts the columns of a batch of CSV for the plan, cell by cell: what types they may have. */
 import { addCurrency, type Currencies, currenciesOf } from '../conversion/currency.js';
+import { classify } from '../conversion/numbers.js';
 import type { Converter } from '../conversion/type.js';
 import { converterOf } from '../conversion/types.js';
 import type { ColumnCounter } from '../format.js';
-import { classify } from '../mapping/plain-number.js';
 import { addCell, addPlain, type ColumnStats, emptyStats, isUndecided } from '../mapping/stats.js';
 import { isInferred } from '../mapping/targets.js';
 import type { Rows } from '../rows.js';

@@ -4,7 +4,6 @@ import { ID_FIELD, type Kind } from '../../model.js';
 import type { KindMapping, MappingRules } from '../../options/mapping-rules.js';
 import type { IdField, Reading } from '../../problems.js';
 import { list } from '../wording.js';
-import { likeliestCompany, likeliestId, likeliestKind } from './likeliest.js';
 import {
   type ArrayBelow,
   type Asked,
@@ -12,6 +11,9 @@ import {
   find,
   folded,
   givenNames,
+  likeliestCompany,
+  likeliestId,
+  likeliestKind,
   namesOf,
   rulesOf,
 } from './named-column.js';

@@ -10,8 +10,17 @@ import { readSmallFile } from '../../util/read-small-file.js';
 import { askedDialect } from '../csv/dialect.js';
 import { itemPath } from '../json/shape.js';
 import { encodingLabel } from '../text/encoding.js';
-import { FACTS, type Facts, factKey, factsIn, type WrittenFacts } from './facts.js';
-import { type Mapping, openZones, typeRules, type Zones } from './rules.js';
+import {
+  FACTS,
+  type Facts,
+  factKey,
+  factsIn,
+  type Mapping,
+  openZones,
+  typeRules,
+  type WrittenFacts,
+  type Zones,
+} from './rules.js';
 
 const text = z.string();
 const name = text.min(1, 'must not be empty');

@@ -1,4 +1,4 @@
-/** Finds the column that an option, the mapping or its own name makes an identifier. */
+/** Columns by their names: the one that an option, the mapping or its own name makes an identifier, and the likeliest ones. */
 import { UsageError } from '../../errors.js';
 import { KINDS, type Kind } from '../../model.js';
 import type { MappingRules } from '../../options/mapping-rules.js';
@@ -84,3 +84,51 @@ export function find(
 
 /** Makes `Company ID`, `companyId`, and `company-id` equal to `company_id`. */
 export const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '');
+
+const fold = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
+
+const PERSON =
+  /^(?:(?:first|last|given|family|sur|middle)name|surname|forename|username|login|(?:user|contact|person|member|lead|employee|subscriber|visitor)(?:id|key|uuid|guid|number|no)|birthday|dateofbirth|jobtitle|salutation)$/;
+const COMPANY =
+  /^(?:(?:company|account|organi[sz]ation)(?:name|domain|domainname|id|number|type)|industry|sector|annualrevenue|numberofemployees|employees|vatid|companysize)$/;
+const EMAIL = /^(?:.*email(?:address)?|mail)$/;
+
+/** Patterns for names of identifiers, best first. */
+const IDS: Record<Kind, readonly RegExp[]> = {
+  users: [
+    /^(?:user|contact|person|member|customer|lead|employee|subscriber|visitor)(?:id|key|uuid|guid|number|no)$/,
+    /^(?:id|uuid|guid|externalid)$/,
+    EMAIL,
+    /^(?:recordid|username|login|user)$/,
+    /(?:id|key|uuid|guid)$/,
+  ],
+  companies: [
+    /^(?:company|account|organi[sz]ation|org|customer|client|tenant|workspace|team)(?:id|key|uuid|guid|number|no)$/,
+    /^(?:id|uuid|guid|externalid|recordid)$/,
+    /^(?:symbol|ticker|slug|.*domain(?:name)?)$/,
+    /(?:id|key|uuid|guid)$/,
+  ],
+};
+
+export function likeliestKind(columns: readonly string[]): Kind {
+  const has = (pattern: RegExp): boolean => columns.some((column) => pattern.test(fold(column)));
+  const users = has(PERSON) || (!has(COMPANY) && has(EMAIL));
+  return users ? 'users' : 'companies';
+}
+
+/** The columns whose names fit an identifier, the likeliest first. */
+export const likeliestIds = (kind: Kind, columns: readonly string[]): string[] => [
+  ...new Set(IDS[kind].flatMap((pattern) => columns.filter((column) => pattern.test(fold(column))))),
+];
+
+/** The likeliest identifier; null if no name matches. */
+export const likeliestId = (kind: Kind, columns: readonly string[]): string | null =>
+  likeliestIds(kind, columns)[0] ?? null;
+
+const COMPANY_OF_USER = /(?:company|account|organi[sz]ation|tenant|workspace)(?:id|key|uuid|guid|number|no)$/;
+
+/** The column that most likely names the company of a user; null if there is none, or more than one. */
+export function likeliestCompany(columns: readonly string[]): string | null {
+  const [found, other] = columns.filter((column) => COMPANY_OF_USER.test(fold(column)));
+  return other === undefined ? (found ?? null) : null;
+}

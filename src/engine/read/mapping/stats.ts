@@ -4,8 +4,8 @@
  */
 import type { CellType, ColumnType } from '../../model.js';
 import { addFit, addFits, type Fits, type Guess, isOpen, NO_GUESS, noFits } from '../conversion/guess.js';
+import { classifyText, NOT_A_NUMBER, ZERO_AT_END } from '../conversion/numbers.js';
 import { type Evidence, quoted } from '../wording.js';
-import { classifyText, NOT_A_NUMBER, ZERO_AT_END } from './plain-number.js';
 
 /** What the cells of a column that are not empty have in common. Plain data. */
 export interface ColumnStats {

@@ -64,7 +64,7 @@ const COMPRESSORS = Object.fromEntries(
 );
 
 /** The kind of cells whose JSON must be looked at: structures, and JSON as it is in the file. */
-export const OTHER = 1;
+const OTHER = 1;
 
 /** A column of a row group: its values in the next rows, as text. */
 export class Column {
@@ -109,7 +109,7 @@ export class Column {
     this.#step = isFlat || this.#isIndexed ? STEP_ROWS : rows;
     this.#bytes = isFlat && !this.#isIndexed && rows > STEP_ROWS ? remembering(file.bytes) : file.bytes;
     this.#kind = isFlat && !isJson(node.element) ? 0 : OTHER;
-    this.#write = isFlat ? this.#flatWriter(member) : this.#nestedWriter(member);
+    this.#write = this.#writer(member);
   }
 
   /** Loads rows from `end` on: whole pages, so that none is decoded again. @throws if there are none */
@@ -206,46 +206,50 @@ export class Column {
     this.#starts[row - first + 1] = out.length;
   }
 
-  #writeJson(json: string | null): void {
-    if (json !== null) this.#out.write(json);
-  }
-
-  #nestedWriter({ node, missing }: Member): (raw: unknown) => void {
-    const read = readerOf(node);
-    return (raw) => {
-      const value = read(raw);
-      this.#writeJson(value === null ? missing : JSON.stringify(value));
-    };
-  }
-
-  #flatWriter(member: Member): (raw: unknown) => void {
-    const { element } = member.node;
-    const { asText, missing, spread, wide } = member;
+  #writer(member: Member): (raw: unknown) => void {
+    const { node, asText, missing, spread, wide } = member;
+    const { element } = node;
     const out = this.#out;
-    const copies = isText(element) && !spread;
-    const isNumber = asText === 'none' && !wide && (element.type === 'DOUBLE' || isSigned(element));
-    const json = spread || isJson(element) ? jsonText(spread) : plainText(converterOf(element, wide), asText);
+    const isFlat = this.#isFlat;
+    const copies = isFlat && isText(element) && !spread;
+    const isNumber = isFlat && asText === 'none' && !wide && (element.type === 'DOUBLE' || isSigned(element));
+    const json = !isFlat
+      ? nestedText(node)
+      : spread || isJson(element)
+        ? jsonText(spread)
+        : plainText(converterOf(element, wide), asText);
     let page: DataView = new DataView(new ArrayBuffer(0));
     return (raw) => {
-      if (raw === null) return this.#writeJson(missing);
-      if (raw === undefined) throw new Error('a value is not in its dictionary');
-      if (isNumber && out.writeNumber(Number(raw))) return;
-      if (copies) {
+      if (isFlat && raw === undefined) throw new Error('a value is not in its dictionary');
+      if (isNumber && raw !== null && out.writeNumber(Number(raw))) return;
+      if (copies && raw !== null) {
         const { buffer, byteOffset, length } = raw as Uint8Array;
         if (page.buffer !== buffer) page = new DataView(buffer);
         if (out.copyText(page, byteOffset, byteOffset + length)) return;
       }
-      this.#writeJson(json(raw) ?? missing);
+      const text = (isFlat && raw === null ? null : json(raw)) ?? missing;
+      if (text !== null) out.write(text);
     };
   }
+}
+
+/** The JSON text of a value; null for none. */
+type TextOf = (raw: unknown) => string | null;
+
+function nestedText(node: SchemaTree): TextOf {
+  const read = readerOf(node);
+  return (raw) => {
+    const value = read(raw);
+    return value === null ? null : JSON.stringify(value);
+  };
 }
 
 const isSigned = (element: SchemaElement): boolean => isInteger(element) && !isUnsigned(element);
 
 /** JSON stays as it is in the file: parsed and written again, a number could lose digits. */
 const jsonText =
-  (spread: boolean) =>
-  (raw: unknown): string => {
+  (spread: boolean): TextOf =>
+  (raw) => {
     const text = textOf(raw as Uint8Array, true);
     try {
       const value: unknown = JSON.parse(text);
@@ -255,8 +259,8 @@ const jsonText =
   };
 
 const plainText =
-  (convert: Convert, asText: Member['asText']) =>
-  (raw: unknown): string | null => {
+  (convert: Convert, asText: Member['asText']): TextOf =>
+  (raw) => {
     const value = convert(raw);
     if (value === null) return null;
     if (typeof value === 'string') return jsonString(value);

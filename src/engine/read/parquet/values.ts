@@ -70,14 +70,12 @@ export function converterOf(element: SchemaElement, wide = false): Convert {
     return digits > EXACT_DIGITS ? text : (raw) => Number(text(raw));
   }
   const [, of, unit] = /^(TIMESTAMP|TIME)_(MI(?:LLI|CRO)S)$/.exec(converted ?? '') ?? [];
-  if (logical?.type === 'TIMESTAMP' || of === 'TIMESTAMP') {
-    const nanos = NANOS[logical?.type === 'TIMESTAMP' ? logical.unit : (unit as 'MILLIS')];
-    const zone = logical?.type === 'TIMESTAMP' && !logical.isAdjustedToUTC ? '' : 'Z';
+  const timed = logical?.type === 'TIMESTAMP' || logical?.type === 'TIME' ? logical : null;
+  if (timed || of) {
+    const nanos = NANOS[timed?.unit ?? (unit as 'MILLIS')];
+    if ((timed?.type ?? of) === 'TIME') return (raw) => timeText(BigInt(raw) * nanos);
+    const zone = timed?.type === 'TIMESTAMP' && !timed.isAdjustedToUTC ? '' : 'Z';
     return (raw) => timestampText(BigInt(raw) * nanos, zone);
-  }
-  if (logical?.type === 'TIME' || of === 'TIME') {
-    const nanos = NANOS[logical?.type === 'TIME' ? logical.unit : (unit as 'MILLIS')];
-    return (raw) => timeText(BigInt(raw) * nanos);
   }
   switch (type) {
     case 'BOOLEAN':

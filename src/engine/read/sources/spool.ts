@@ -1,10 +1,11 @@
-/** Makes private copies of inputs that are not files: an import reads its input twice. */
+/** Makes private copies of inputs that are not files, and writes the records of a program as JSON Lines: an import reads its input twice. */
 import { createWriteStream } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { InputError, StateError } from '../../errors.js';
+import { InputError, StateError, UsageError } from '../../errors.js';
+import { orAborted } from '../../util/clock.js';
 import { folderAdvice } from '../../util/file-trouble.js';
 import { ensureFolder } from '../../util/private-folder.js';
 
@@ -78,3 +79,106 @@ export function notSpooled(what: string, path: string, error: unknown): StateErr
     cause: error,
   });
 }
+
+/** Anything that yields one record after another. */
+export type Records = Iterable<unknown> | AsyncIterable<unknown>;
+
+/** Bytes per write. */
+const BUFFERED = 64 * 1024;
+
+/**
+ * Copies records, one per line. Returns the file's path.
+ * @throws UsageError for a value that JSON does not have; as `spool` does, without waiting for the next record
+ */
+export async function spoolRecords(records: Records, folder: string, signal?: AbortSignal): Promise<string> {
+  const to = join(folder, 'records');
+  await spool(linesOf(records, signal), { what: 'the records', to }, signal);
+  return to;
+}
+
+async function* linesOf(records: Records, signal?: AbortSignal): AsyncGenerator<string> {
+  let number = 0;
+  let text = '';
+  for await (const record of untilAborted(records, signal)) {
+    text += `${recordText(record, ++number)}\n`;
+    if (text.length < BUFFERED) continue;
+    yield text;
+    text = '';
+  }
+  // An empty file would be taken for a truncated one.
+  if (number === 0 || text !== '') yield text || '\n';
+}
+
+/** Yields the values of an iterable, until the signal is aborted. */
+async function* untilAborted(records: Records, signal?: AbortSignal): AsyncGenerator<unknown> {
+  const iterator =
+    Symbol.asyncIterator in records ? records[Symbol.asyncIterator]() : records[Symbol.iterator]();
+  /** Whether it may still clean up: it has neither ended nor thrown. */
+  let open = true;
+  const waiting = async (next: Promise<IteratorResult<unknown>>): Promise<IteratorResult<unknown>> => {
+    next.catch(() => {
+      open = false;
+    });
+    return orAborted(next, signal);
+  };
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const coming = iterator.next();
+      const { done, value } = coming instanceof Promise ? await waiting(coming) : coming;
+      if (done) {
+        open = false;
+        return;
+      }
+      // Values may be promises, as in `for await`.
+      yield value instanceof Promise ? await orAborted(value, signal) : value;
+    }
+  } finally {
+    const returned = open && Promise.resolve(iterator.return?.()).catch(() => {});
+    // One that is still waiting may never answer.
+    if (!signal?.aborted) await returned;
+  }
+}
+
+/**
+ * A record as JSON text, as `JSON.stringify` writes it, including `toJSON` and without undefined members. Values that
+ * `JSON.stringify` would lose silently are refused.
+ * @throws UsageError naming the record and the member
+ */
+function recordText(record: unknown, number: number): string {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(record, function (this: Record<string, unknown>, key, value: unknown) {
+      return checked(key, this[key], value);
+    });
+  } catch (error) {
+    const reason = error instanceof RangeError ? 'is nested too deeply' : firstLine(error);
+    throw new UsageError(`record ${number}: ${reason}`, { hint: HINT, cause: error });
+  }
+  if (text !== undefined) return text;
+  throw new UsageError(`record ${number} is ${typeof record}, not an object`, { hint: HINT });
+}
+
+const HINT = 'a record is an object of texts, numbers, booleans, null, lists and objects of these';
+
+/** @param raw the value before `toJSON` */
+function checked(key: string, raw: unknown, value: unknown): unknown {
+  if (typeof value === 'bigint') {
+    // As in Parquet, an integer that a double cannot hold becomes text.
+    const exact = BigInt(Number(value)) === value && Number.isSafeInteger(Number(value));
+    return exact ? Number(value) : String(value);
+  }
+  const lost =
+    raw instanceof Date && value === null
+      ? 'an invalid date'
+      : typeof value === 'number' && !Number.isFinite(value)
+        ? String(value)
+        : value instanceof Map || value instanceof Set
+          ? `a ${value.constructor.name}`
+          : null;
+  if (lost === null) return value;
+  throw new Error(`${key === '' ? 'it' : JSON.stringify(key)} is ${lost}, which JSON does not have`);
+}
+
+const firstLine = (error: unknown): string =>
+  (error instanceof Error ? error.message : String(error)).split('\n')[0]!;

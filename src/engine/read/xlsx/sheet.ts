@@ -42,7 +42,7 @@ export interface Row {
 const MAX_COLUMNS = 16_384;
 const MAX_ROWS = 1_048_576;
 
-export interface SheetContext {
+interface SheetContext {
   forms: readonly NumberForm[];
   from1904: boolean;
   /** Returns a shared string. */

@@ -16,7 +16,7 @@ const NAMESPACES: Readonly<Record<string, string>> = {
 };
 
 /** What to do with an element. */
-export interface Handler {
+interface Handler {
   open?(attribute: Attribute): void;
   /** Called for each piece of the text directly in the element. */
   text?(text: string): void;
