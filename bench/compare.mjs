@@ -19,6 +19,7 @@ const script = (build) => join(build, 'bin/profiles.js');
 
 const ends = [];
 const { url } = await startSink((end) => ends.push(end));
+const secure = await startSink((end) => ends.push(end), { latency: 50, tls: true });
 const few = fileURLToPath(new URL('../fixtures/companies.csv', import.meta.url));
 const [csv, json] = [await input('csv', rows), await input('ndjson', rows)];
 const imported = (file, flags, given) => (build) =>
@@ -31,6 +32,7 @@ const cases = [
   ['CSV: plan', 0, imported(csv, ['--dry-run'])],
   ['CSV: plan and send', 0, imported(csv, FAST)],
   ['JSON Lines: plan and send', 0, imported(json, FAST)],
+  ['CSV: sending, 50 ms over TLS', 0, imported(csv, FAST, { ...secure, sending: true })],
 ];
 try {
   for (const [name, least, measure] of cases) {

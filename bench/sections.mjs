@@ -117,16 +117,20 @@ const TABLE = {
   workbook: { title: 'Workbooks', onRequest: true, ...beside('CSV', 'xlsx', workbook) },
   latency: {
     title: 'Latency',
-    against: { 'sink of 200 ms: sending': 'requests x 200 ms / 8' },
+    against: {
+      'sink of 200 ms: sending': 'requests x 200 ms / 8',
+      'sink of 50 ms, TLS: sending': 'sink of 50 ms: sending',
+    },
     cases: async ({ rows, after }) => {
       const cases = {};
-      for (const ms of [50, 200]) {
-        const { url } = await startSink(after, { latency: ms });
+      for (const [ms, tls] of [[50], [50, true], [200]]) {
+        const { url, authority } = await startSink(after, { latency: ms, tls });
         const bound = { wall: (Math.ceil(rows / 1000) * ms) / 8, cpu: null, peak: null }; // as in FAST
         cases[`requests x ${ms} ms / 8`] = async () => bound;
-        cases[`sink of ${ms} ms: sending`] = importOnce(await input('csv', rows), FAST, {
+        cases[`sink of ${ms} ms${tls ? ', TLS' : ''}: sending`] = importOnce(await input('csv', rows), FAST, {
           rows,
           url,
+          authority,
           sending: true,
         });
       }

@@ -1,12 +1,17 @@
 // A service that costs nothing: reads each request to its end, accepts it after a fixed latency, and says
 // that every job is completed. What is left of a run's time against it is the importer's own.
-//   node bench/sink.mjs [latency ms] [count]
+//   node bench/sink.mjs [latency ms] [count] [tls]
 // Prints its URL; ends with its standard input, and says then what it received. With `count` it also counts
-// rows, by their key, which costs it time. Paths that are not the service's are answered so that other
+// rows, by their key, which costs it time; with `tls` it has the certificate of the tests. Paths that are not the service's are answered so that other
 // importers are content too.
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { createServer as createSecure } from 'node:https';
 
-const [latency = '0', count] = process.argv.slice(2);
+const [latency = '0', ...words] = process.argv.slice(2);
+const [count, tls] = ['count', 'tls'].map((word) => words.includes(word));
+const certificate = (end) =>
+  readFileSync(new URL(`../test/engine/service/certs/good.${end}`, import.meta.url));
 const received = { requests: 0, bytes: 0, rows: 0 };
 const KEY = '"company_id":';
 let jobs = 0;
@@ -22,7 +27,7 @@ function answerTo({ method, url }) {
   return { status: 202, body: JSON.stringify({ job_id: `job-${++jobs}`, status: 'queued' }) };
 }
 
-const server = createServer((request, response) => {
+function answer(request, response) {
   const chunks = [];
   request.on('data', (chunk) => {
     received.bytes += chunk.length;
@@ -31,7 +36,7 @@ const server = createServer((request, response) => {
   request.on('end', () => {
     if (request.method !== 'GET') received.requests++;
     if (count) received.rows += Buffer.concat(chunks).toString('latin1').split(KEY).length - 1;
-    const answer = () => {
+    const reply = () => {
       const { status, body } = answerTo(request);
       response.writeHead(status, {
         'content-type': 'application/json',
@@ -40,11 +45,17 @@ const server = createServer((request, response) => {
       });
       response.end(body);
     };
-    if (latency === '0') answer();
-    else setTimeout(answer, Number(latency));
+    if (latency === '0') reply();
+    else setTimeout(reply, Number(latency));
   });
-});
-server.listen(0, '127.0.0.1', () => console.log(`http://127.0.0.1:${server.address().port}`));
+}
+
+const server = tls
+  ? createSecure({ cert: certificate('pem'), key: certificate('key') }, answer)
+  : createServer(answer);
+server.listen(0, '127.0.0.1', () =>
+  console.log(`http${tls ? 's' : ''}://127.0.0.1:${server.address().port}`),
+);
 process.stdin.resume().on('end', () => {
   console.log(JSON.stringify(received));
   process.exitCode = 0;

@@ -121,13 +121,14 @@ export async function withState(use, from) {
 }
 
 /** The command, measured. `state` is its folder; what it records goes there, or to a `database` (its URL has a password). */
-export const profiles = (args, { state, database, url, script = PROFILES, ...options }) =>
+export const profiles = (args, { state, database, url, authority, script = PROFILES, ...options }) =>
   node(script, [...args, ...(database ? [] : ['--state', state]), ...(url ? ['--base-url', url] : [])], {
     cwd: state,
     env: {
       PROFILES_TOKEN: TOKEN,
       XDG_CONFIG_HOME: join(state, 'config'),
       ...(database && { PROFILES_STATE: database }),
+      ...(authority && { NODE_EXTRA_CA_CERTS: authority }),
     },
     ...options,
   });
@@ -187,14 +188,15 @@ export async function listenForFirst(after) {
 }
 
 /** The sink (`sink.mjs`), until the section ends. `stop` ends it earlier, and gives what it received. */
-export async function startSink(after, { latency = 0, count = false } = {}) {
-  const words = [here('sink.mjs'), String(latency), ...(count ? ['count'] : [])];
+export async function startSink(after, { latency = 0, count = false, tls = false } = {}) {
+  const words = [here('sink.mjs'), String(latency), ...(count ? ['count'] : []), ...(tls ? ['tls'] : [])];
   const child = spawn(process.execPath, words, { stdio: ['pipe', 'pipe', 'inherit'] });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const { value: url } = await lines.next();
   after(() => child.kill());
   return {
     url,
+    ...(tls && { authority: here('../test/engine/service/certs/authority.pem') }),
     stop: async () => {
       child.stdin.end();
       return JSON.parse((await lines.next()).value);
