@@ -23,7 +23,7 @@ const EITHER_PAGES =
 
 /** They say what an import, a command or the state remembers, whichever database it is in. */
 const ON_EITHER = [
-  'test/engine/state/{fingerprints,jobs,runs,scopes,privacy}.test.ts',
+  'test/engine/state/{fingerprints,jobs,runs,privacy}.test.ts',
   'test/engine/run/run.test.ts',
   'test/loss/*.test.ts',
   'test/cli/commands/{identify,job,jobs,sandbox}.test.ts',

@@ -1,12 +1,15 @@
 /** Which rows are remembered while other sends may still change the same profiles. */
+import { rmSync } from 'node:fs';
 import { describe, expect } from 'vitest';
 import type { Kind } from '../../../src/engine/model.js';
-import type { State } from '../../../src/engine/state/state.js';
-import { acknowledged, aJob, aRequest, aRun, contentsOf, printsOf, SCOPE, test } from './support/state.js';
+import type { Database } from '../../../src/engine/state/database.js';
+import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
+import { State } from '../../../src/engine/state/state.js';
+import { acknowledged, aJob, aRequest, contentsOf, printsOf, SCOPE, sender, test } from './support/state.js';
 
 type Pair = readonly [id: number, content: number];
 
-/** One session of one run, which sends companies unless said otherwise. */
+/** One session of one run. */
 class Session {
   #requests = 0;
 
@@ -14,35 +17,33 @@ class Session {
     private readonly state: State,
     private readonly run: string,
     /** Ids that appear more than once in the inputs. */
-    private readonly shared: ReadonlySet<bigint>,
+    private readonly shared: readonly number[],
   ) {}
 
   static async of(state: State, run: string, ...shared: number[]): Promise<Session> {
-    await state.runs.start(aRun({ run }));
-    return new Session(state, run, new Set(shared.map(BigInt)));
+    await sender(state, { run }).start();
+    return new Session(state, run, shared);
   }
 
   /** Records the intent of a request. @returns its number */
   async intent(pairs: readonly Pair[], kind: Kind = 'companies'): Promise<number> {
     const seq = ++this.#requests;
-    const shared = new Set(pairs.map(([id]) => BigInt(id)).filter((id) => this.shared.has(id)));
-    await this.state.requests.record(this.run, SCOPE, kind, aRequest({ seq }), printsOf(...pairs), shared);
+    const shared = pairs.map(([id]) => id).filter((id) => this.shared.includes(id));
+    await this.#of(kind).record(aRequest({ seq }), pairs, shared);
     return seq;
   }
 
   async lose(seq: number): Promise<void> {
-    const lost = aRequest({ seq, state: 'unknown', reason: 'reset' });
-    await this.state.requests.record(this.run, SCOPE, 'companies', lost, null);
+    await this.#of().record(aRequest({ seq, state: 'unknown', reason: 'reset' }));
   }
 
   /** @param possibleDuplicate why it may have been sent twice */
   async acknowledge(seq: number, possibleDuplicate: string | null = null, kind: Kind = 'companies') {
-    const record = acknowledged(aJob(`${this.run} ${seq}`), { seq, possibleDuplicate });
-    await this.state.requests.record(this.run, SCOPE, kind, record, null);
+    await this.#of(kind).record(acknowledged(aJob(`${this.run} ${seq}`), { seq, possibleDuplicate }));
   }
 
   async complete(seq: number): Promise<void> {
-    await this.state.jobs.update(SCOPE, aJob(`${this.run} ${seq}`, { status: 'completed' }));
+    await this.#of().ends(`${this.run} ${seq}`);
   }
 
   /** Sends rows, and sees them completed. */
@@ -51,10 +52,15 @@ class Session {
     await this.acknowledge(seq);
     await this.complete(seq);
   }
+
+  #of(kind: Kind = 'companies') {
+    return sender(this.state, { run: this.run, kind });
+  }
 }
 
-const known = async (state: State, kind: Kind = 'companies') =>
-  contentsOf(await state.known.load(SCOPE, kind), [1, 2], [5, 6, 7]);
+const known = async (state: State, kind: Kind = 'companies') => [
+  ...contentsOf(await state.known.load(SCOPE, kind), [1, 2], [5, 6, 7]),
+];
 
 /** The content of all rows of an id that one run has sent, together; 0 if it is not known. */
 async function contentOf(state: State, id: number): Promise<bigint> {
@@ -69,14 +75,14 @@ describe('what another run has sent of an id', () => {
       await session.lose(await session.intent([[1, content]]));
     }
     await (await Session.of(state, 'run 7')).send([1, 5], [2, 5]);
-    expect(await known(state)).toEqual(new Map([[2, 5]]));
+    expect(await known(state)).toEqual([[2, 5]]);
   });
 
   test('its job is unfinished: not remembered, even if the content is the same', async ({ state }) => {
     const other = await Session.of(state, 'other');
     await other.acknowledge(await other.intent([[1, 5]]));
     await (await Session.of(state, 'one')).send([1, 5], [2, 5]);
-    expect(await known(state)).toEqual(new Map([[2, 5]]));
+    expect(await known(state)).toEqual([[2, 5]]);
   });
 
   test('an unfinished job of an earlier session of the run counts like one of another run', async ({
@@ -86,7 +92,7 @@ describe('what another run has sent of an id', () => {
     await session.acknowledge(await session.intent([[1, 6]]));
     await state.runs.reopen('one');
     await session.send([1, 5], [2, 5]);
-    expect(await known(state)).toEqual(new Map([[2, 5]]));
+    expect(await known(state)).toEqual([[2, 5]]);
   });
 
   test('sent by identify between two requests of the run: not remembered', async ({ state }) => {
@@ -94,7 +100,7 @@ describe('what another run has sent of an id', () => {
     await session.send([2, 5]);
     await state.sends.startProfile(SCOPE, 'companies', BigUint64Array.of(1n));
     await session.send([1, 5]);
-    expect(await known(state)).toEqual(new Map([[2, 5]]));
+    expect(await known(state)).toEqual([[2, 5]]);
   });
 
   test('in a job that ends between two requests of the run: remembered', async ({ state }) => {
@@ -105,12 +111,10 @@ describe('what another run has sent of an id', () => {
     await session.send([2, 5]);
     await before.complete(seq);
     await session.send([1, 6]);
-    expect(await known(state)).toEqual(
-      new Map([
-        [1, 6],
-        [2, 5],
-      ]),
-    );
+    expect(await known(state)).toEqual([
+      [1, 6],
+      [2, 5],
+    ]);
   });
 
   test('in an unfinished job of users: not remembered by a run that sends companies before', async ({
@@ -120,17 +124,15 @@ describe('what another run has sent of an id', () => {
     await before.acknowledge(await before.intent([[1, 5]], 'users'), null, 'users');
     const session = await Session.of(state, 'one');
     await session.send([1, 5]);
-    const seq = await session.intent(
-      [
-        [1, 6],
-        [2, 6],
-      ],
-      'users',
-    );
+    const both: Pair[] = [
+      [1, 6],
+      [2, 6],
+    ];
+    const seq = await session.intent(both, 'users');
     await session.acknowledge(seq, null, 'users');
     await session.complete(seq);
-    expect(await known(state)).toEqual(new Map([[1, 5]]));
-    expect(await known(state, 'users')).toEqual(new Map([[2, 6]]));
+    expect(await known(state)).toEqual([[1, 5]]);
+    expect(await known(state, 'users')).toEqual([[2, 6]]);
   });
 });
 
@@ -141,7 +143,7 @@ describe('what the same session has sent of an id', () => {
     await session.acknowledge(seq);
     await session.send([1, 6], [2, 6]);
     await session.complete(seq);
-    expect(await known(state)).toEqual(new Map([[2, 6]]));
+    expect(await known(state)).toEqual([[2, 6]]);
     expect(await contentOf(state, 1)).toBe(0n);
   });
 
@@ -156,4 +158,43 @@ describe('what the same session has sent of an id', () => {
     await session.send([1, 7]);
     expect(await contentOf(state, 1)).toBe(0n);
   });
+});
+
+/** A transaction may be run again from its start: then others may have written since it was begun for the first time. */
+test('what others sent before a request was recorded again is not overlooked', async ({
+  folder,
+  state,
+  clock,
+}) => {
+  const { db, ...backend } = openSqlite(folder);
+  const lost = new Error('connection lost');
+  /** The next write is undone once, as if the connection had been lost, and this is done before it is run again. */
+  let meanwhile: (() => Promise<unknown>) | null = null;
+  const write: Database['write'] = async (work) => {
+    const others = meanwhile;
+    meanwhile = null;
+    if (others) {
+      const undone = db.write(async (tx) => {
+        await work(tx);
+        throw lost;
+      });
+      await expect(undone).rejects.toBe(lost);
+      await others();
+    }
+    return db.write(work);
+  };
+  const losing: Database = { read: (work) => db.read(work), close: () => db.close(), write };
+  const other = new State(folder, state.secret, { ...backend, db: losing }, clock.now);
+  const session = await Session.of(other, 'one');
+  const first = await session.intent([[1, 5]]);
+  // Another process sends the same profile by itself; its job is still unfinished when the request's job has ended.
+  meanwhile = () => state.sends.startProfile(SCOPE, 'companies', printsOf([2, 0]).ids);
+  const second = await session.intent([[2, 5]]);
+  for (const seq of [first, second]) {
+    await session.acknowledge(seq);
+    await session.complete(seq);
+  }
+  expect(await known(state)).toEqual([[1, 5]]);
+  await db.close();
+  rmSync(folder, { recursive: true });
 });

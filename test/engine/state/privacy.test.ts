@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { idHashes } from '../../../src/engine/read/index.js';
+import { type Scope, sameScope, sameService } from '../../../src/engine/state/scopes.js';
 import type { State } from '../../../src/engine/state/state.js';
 import { onPostgres, stateBytes } from '../../support/state.js';
 import { acknowledged, aJob, aRequest, aRun, RUN, SCOPE, test } from './support/state.js';
@@ -30,6 +31,16 @@ describe('scope', () => {
   test('the hash is keyed: another machine has another one for the same token', ({ state, elsewhere }) => {
     expect(elsewhere.scope(SERVICE).account).not.toBe(state.scope(SERVICE).account);
   });
+});
+
+test.for<[over: Partial<Scope>, service: boolean, scope: boolean]>([
+  [{}, true, true],
+  [{ account: 'another' }, true, false],
+  [{ region: 'default' }, false, false],
+  [{ base_url: 'https://other.test' }, false, false],
+])('scopes that differ by %j: of one service %s, the same %s', ([over, service, scope]) => {
+  const other = { ...SCOPE, ...over };
+  expect([sameService(SCOPE, other), sameScope(SCOPE, other)]).toEqual([service, scope]);
 });
 
 /** Every byte that is in the folder, files within folders too. */

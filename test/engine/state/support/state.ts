@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { test as base } from 'vitest';
 import type { FingerprintColumns, FingerprintIndex } from '../../../../src/engine/fingerprints/index.js';
+import type { Kind } from '../../../../src/engine/model.js';
 import type { Job } from '../../../../src/engine/service/contract.js';
 import type { RequestRecord } from '../../../../src/engine/state/requests.js';
 import type { Scope, State } from '../../../../src/engine/state/state.js';
@@ -159,13 +160,41 @@ export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
 
 export const aJob = (job_id: string, over: Partial<Job> = {}): Job => ({ job_id, status: 'queued', ...over });
 
+type Pairs = readonly (readonly [id: number, content: number])[];
+
+/** What a test does with the requests and jobs of one run and kind. */
+export const sender = (
+  state: State,
+  { run = RUN, scope = SCOPE, kind = 'companies' as Kind }: { run?: string; scope?: Scope; kind?: Kind } = {},
+) => ({
+  start: () => state.runs.start(aRun({ run, scope })),
+  /** @param pairs its rows, for an intent. @param shared ids that appear more than once in the inputs */
+  record: (request: RequestRecord, pairs: Pairs | null = null, shared: readonly number[] = []) =>
+    state.requests.record(
+      run,
+      scope,
+      kind,
+      request,
+      pairs && printsOf(...pairs),
+      new Set(shared.map((id) => BigInt(id))),
+    ),
+  ends: (job: string, seen: Partial<Job> = { status: 'completed' }) =>
+    state.jobs.update(scope, aJob(job, seen)),
+  /** Begins the run with one request, and sees its job completed. */
+  async completes(pairs: Pairs, job = run): Promise<void> {
+    await this.start();
+    await this.record(acknowledged(aJob(job)), pairs);
+    await this.ends(job);
+  },
+});
+
 /** An acknowledged request, with its job. */
 export function acknowledged(job: Job, over: Partial<RequestRecord> = {}): RequestRecord {
   return aRequest({ state: 'acknowledged', job_id: job.job_id, job, ...over });
 }
 
 /** Ids with a content each, and the record that it was made of. */
-export function printsOf(...pairs: (readonly [id: number, content: number])[]): FingerprintColumns {
+export function printsOf(...pairs: Pairs): FingerprintColumns {
   return {
     ids: BigUint64Array.from(pairs, ([id]) => BigInt(id)),
     contents: BigUint64Array.from(pairs, ([, content]) => BigInt(content)),
