@@ -2,16 +2,19 @@
 
 import type { RowClass } from '../model/plan-changes.js';
 import type { CellColumns } from './cells.js';
-import { foldContents, NOWHERE, type PlaceOfRow, type PrintSource, RowSources } from './sources.js';
 import {
   clear,
   emptyTables,
+  foldContents,
   hashAt,
   isSet,
+  NOWHERE,
+  type PlaceOfRow,
+  type PrintSource,
   type PrintTables,
   placeOf,
+  RowSources,
   setHash,
-  tableOf,
   wordsOf,
 } from './tables.js';
 
@@ -37,6 +40,9 @@ export interface Remembered {
   old: boolean;
 }
 
+/** Hashes as 32-bit words. */
+type Asked = Record<'ids' | 'contents', Uint32Array>;
+
 const ONE_ID = new BigUint64Array(1);
 const ONE_ID_WORDS = new Uint32Array(ONE_ID.buffer);
 
@@ -54,7 +60,7 @@ export class FingerprintIndex {
   /** Ids whose last send the service rejected: what was sent, and its reason. */
   readonly #rejected = new Map<bigint, { content: bigint; reason: string }>();
   /** The arrays of the last lookup, as 32-bit words. */
-  #last: { prints: object; ids: Uint32Array; contents: Uint32Array } | null = null;
+  #last: (Asked & { prints: object }) | null = null;
 
   /** @param rows the most rows that can be set */
   constructor(rows: number) {
@@ -93,29 +99,24 @@ export class FingerprintIndex {
 
   /** Whether an id has this content as its last completed one. @param at index in `prints` */
   matches(prints: Pick<FingerprintColumns, 'ids' | 'contents'>, at: number): boolean {
-    const { contents } = this.#tables;
-    const asked = this.#asked(prints);
-    const row = this.rowAt(asked.ids[2 * at]!, asked.ids[2 * at + 1]!);
-    if (row === 0 || !isSet(contents, row)) return false;
-    return (
-      contents[2 * row - 2] === asked.contents[2 * at] && contents[2 * row - 1] === asked.contents[2 * at + 1]
-    );
+    return this.#holds(this.#tables.contents, this.#asked(prints), at);
   }
 
   /** The class of a row. @param at index in `prints` */
   classOf(prints: Pick<FingerprintColumns, 'ids' | 'contents'>, at: number): RowClass {
-    if (this.matches(prints, at)) return 'unchanged';
-    if (this.rejectionOf(prints, at) !== null) return 'rejected';
     const asked = this.#asked(prints);
-    const row = this.rowAt(asked.ids[2 * at]!, asked.ids[2 * at + 1]!);
-    if (row === 0) return 'new';
+    if (this.#holds(this.#tables.contents, asked, at)) return 'unchanged';
+    if (this.rejectionOf(prints, at) !== null) return 'rejected';
+    if (this.rowAt(asked.ids[2 * at]!, asked.ids[2 * at + 1]!) === 0) return 'new';
     const { aged } = this.#tables;
-    const same =
-      aged !== null &&
-      isSet(aged, row) &&
-      aged[2 * row - 2] === asked.contents[2 * at] &&
-      aged[2 * row - 1] === asked.contents[2 * at + 1];
-    return same ? 'refreshed' : 'changed';
+    return aged !== null && this.#holds(aged, asked, at) ? 'refreshed' : 'changed';
+  }
+
+  /** Whether the row of an id has this content in a table. */
+  #holds(table: Uint32Array, { ids, contents }: Asked, at: number): boolean {
+    const row = this.rowAt(ids[2 * at]!, ids[2 * at + 1]!);
+    if (row === 0 || !isSet(table, row)) return false;
+    return table[2 * row - 2] === contents[2 * at] && table[2 * row - 1] === contents[2 * at + 1];
   }
 
   /** The row of an id, from 1 to `rows`; 0 if the id is unknown. */
@@ -189,13 +190,10 @@ export class FingerprintIndex {
     const { contents } = this.#tables;
     if (!isSet(contents, row)) return;
     if (old) {
-      this.#tables.aged ??= tableOf(contents.length);
-      this.#tables.aged[2 * row - 2] = contents[2 * row - 2]!;
-      this.#tables.aged[2 * row - 1] = contents[2 * row - 1]!;
+      this.#tables.aged ??= new Uint32Array(contents.length);
+      setHash(this.#tables.aged, row, hashAt(contents, row));
       clear(contents, row);
-      return;
-    }
-    this.#size++;
+    } else this.#size++;
   }
 
   /** Clears an outdated row. */
@@ -240,7 +238,7 @@ export class FingerprintIndex {
   }
 
   /** The arrays as words. Cached, because lookups follow each other with the same arrays. */
-  #asked(prints: Pick<FingerprintColumns, 'ids' | 'contents'>): { ids: Uint32Array; contents: Uint32Array } {
+  #asked(prints: Pick<FingerprintColumns, 'ids' | 'contents'>): Asked {
     if (prints !== this.#last?.prints) {
       this.#last = { prints, ids: wordsOf(prints.ids), contents: wordsOf(prints.contents) };
     }

@@ -4,7 +4,7 @@
  */
 
 import { type CellColumns, StoredCells } from '../fingerprints/cells.js';
-import type { PlaceOfRow } from '../fingerprints/sources.js';
+import type { PlaceOfRow } from '../fingerprints/tables.js';
 import type { KeyChange } from '../model/plan-changes.js';
 import type { Kind } from '../model.js';
 import { CellHasher, MOST_KEYS } from '../read/index.js';

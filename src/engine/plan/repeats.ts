@@ -5,7 +5,7 @@
  * same. That is compared only if the items fit in memory.
  */
 import type { FingerprintIndex, Remembered } from '../fingerprints/index.js';
-import { foldContents } from '../fingerprints/sources.js';
+import { foldContents } from '../fingerprints/tables.js';
 import type { RowClass } from '../model/plan-changes.js';
 import type { Kind } from '../model.js';
 import {

@@ -3,7 +3,7 @@
  * rows.
  */
 import type { FingerprintColumns } from '../fingerprints/index.js';
-import { foldContents } from '../fingerprints/sources.js';
+import { foldContents } from '../fingerprints/tables.js';
 import { ENVELOPE, type Kind } from '../model.js';
 import { CellHasher, hashCells, MergedHashes, mergeUpserts, parseItem } from '../read/index.js';
 import type { Chunk } from './chunk.js';

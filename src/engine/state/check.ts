@@ -155,13 +155,14 @@ export async function problemsOf(on: Reader): Promise<StateProblem[]> {
 async function brokenOf(on: Reader, invariants: readonly Invariant[]): Promise<StateProblem[]> {
   const problems: StateProblem[] = [];
   for (const { check, broken } of invariants) {
-    problems.push(...(await firstOf(check, typeof broken === 'string' ? messages(on, broken) : broken(on))));
+    const messages = typeof broken === 'string' ? messagesOf(on, broken) : broken(on);
+    problems.push(...(await firstOf(check, messages)));
   }
   return problems;
 }
 
-async function* messages(on: Reader, sql: string): AsyncGenerator<string> {
-  for await (const { message } of on.each<{ message: string }>(sql)) yield message;
+async function* messagesOf(on: Reader, query: string): AsyncGenerator<string> {
+  for await (const { message } of on.each<{ message: string }>(query)) yield message;
 }
 
 /** Lists the first problems of one check, and the number of the others. */

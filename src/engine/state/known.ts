@@ -14,7 +14,7 @@ import type { Access } from './access.js';
 import { type Reader, type Sql, sql } from './database.js';
 import { cellsOf, keepRows, printsOf, type StoredPrints, slicesOf } from './rows.js';
 import { addScope, idOf, type Scope, sameScope } from './scopes.js';
-import { isOfKind, newestSend, SEND } from './send-table.js';
+import { doubtAt, isOfKind, newestSend, SEND } from './send-table.js';
 import { IdTable } from './sent-ids.js';
 import { STORED, storedJson } from './stored-json.js';
 
@@ -147,7 +147,7 @@ export class Known {
       const newest = new IdTable(Math.ceil((1.1 * stored) / parts) + FEW_ROWS);
       const runs = new Map<string | number, number>();
       const sends = on.each<{ send: number; run: string | null; ids: Uint8Array; is_open: number }>(
-        sql`SELECT send, run, ids, CASE WHEN state = ${SEND.pending} OR doubt IS NOT NULL THEN 1 ELSE 0 END AS is_open
+        sql`SELECT send, run, ids, CASE WHEN state = ${SEND.pending} OR ${doubtAt(this.access.now())} THEN 1 ELSE 0 END AS is_open
           FROM sends JOIN fingerprints USING (send) WHERE ${sent} ORDER BY send DESC`,
       );
       for await (const row of sends) {

@@ -14,7 +14,7 @@ import type { Spools } from './folder.js';
 import { type Made, numberRun, pruneVerified } from './order.js';
 import { putRequest, type RequestRecord } from './requests.js';
 import { addScope, idOf, type Scope } from './scopes.js';
-import { endDoubts, unlinkSends } from './send-table.js';
+import { unlinkSends } from './send-table.js';
 import { STORED, storedJson, storedOrNull } from './stored-json.js';
 
 /** An input of a run. */
@@ -140,7 +140,6 @@ export class Runs {
       };
       await tx.run(insertInto('runs', row));
       await numberRun(tx, run.run, plan?.made ?? null);
-      await endDoubts(tx, this.access.now());
       for (const request of plan?.requests ?? []) await putRequest(tx, run.run, request);
     });
   }

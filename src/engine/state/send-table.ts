@@ -34,6 +34,8 @@ export interface Whose {
 
 /** SQL, with `state` in its text, as the indexes need it. */
 export const HAS_JOB = sql`state = ${SEND.pending} AND job_id IS NOT NULL`;
+/** SQL: whether its outcome is in doubt at a time. */
+export const doubtAt = (now: number): Sql => sql`doubt > ${now - DOUBT_MS}`;
 export const isOfKind = (scope: Scope, kind: Kind): Sql => sql`scope = ${idOf(scope)} AND kind = ${kind}`;
 
 /** Selects sends with the number of their rows. */
@@ -117,11 +119,6 @@ export async function endJob(
   );
 }
 
-/** Ends doubts that are too old. */
-export async function endDoubts(tx: Transaction, now: number): Promise<void> {
-  await tx.run(sql`UPDATE sends SET doubt = NULL WHERE doubt <= ${now - DOUBT_MS}`);
-}
-
 /** Removes the link between sends and requests that are sent again or deleted. Their jobs may still complete. */
 export async function unlinkSends(tx: Transaction, requests: Sql): Promise<void> {
   await tx.run(
@@ -150,7 +147,7 @@ export async function othersSince(on: Reader, send: number, { scope, kind, run }
 }
 
 export async function isOpen(on: Reader, send: number, now: number): Promise<boolean> {
-  const query = sql`SELECT 1 FROM sends WHERE send = ${send} AND (${HAS_JOB} OR doubt > ${now - DOUBT_MS})`;
+  const query = sql`SELECT 1 FROM sends WHERE send = ${send} AND (${HAS_JOB} OR ${doubtAt(now)})`;
   return (await on.get(query)) !== undefined;
 }
 
@@ -167,7 +164,7 @@ export function openSends(
   const job = sql`CASE WHEN ${HAS_JOB} THEN job_id END`;
   const some = [sql`send < ${before}`, ...(others.length > 0 ? [sql`send IN (${joined(others)})`] : [])];
   // Each part has an index of its own: there may be many more open sends than these.
-  const parts = [HAS_JOB, sql`doubt > ${now - DOUBT_MS}`].flatMap((open) =>
+  const parts = [HAS_JOB, doubtAt(now)].flatMap((open) =>
     some.map((which) => sentRows(sql`${isOfKind(scope, kind)} AND ${open} AND ${which}`, job)),
   );
   return on.all(sql`${joined(parts, ' UNION ')} ORDER BY send`);

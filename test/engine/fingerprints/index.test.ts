@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FingerprintColumns, FingerprintIndex } from '../../../src/engine/fingerprints/index.js';
-import { foldContents } from '../../../src/engine/fingerprints/sources.js';
+import { foldContents } from '../../../src/engine/fingerprints/tables.js';
 import { contentsOf, heldBy, printsOf } from '../state/support/state.js';
 
 describe('FingerprintIndex', () => {

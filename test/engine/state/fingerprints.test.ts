@@ -3,7 +3,7 @@ import { DatabaseSync } from '@photostructure/sqlite';
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
 import { StoredCells } from '../../../src/engine/fingerprints/cells.js';
-import { foldContents } from '../../../src/engine/fingerprints/sources.js';
+import { foldContents } from '../../../src/engine/fingerprints/tables.js';
 import { Access } from '../../../src/engine/state/access.js';
 import { Known } from '../../../src/engine/state/known.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
