@@ -14,7 +14,7 @@ export class Sql {
 }
 
 /** Makes SQL from a template. What is SQL is inserted as it is; everything else is a value. */
-export function sql(texts: TemplateStringsArray, ...parts: readonly (Value | Sql)[]): Sql {
+export function sql(texts: readonly string[], ...parts: readonly (Value | Sql)[]): Sql {
   const made = [texts[0]!];
   const values: Value[] = [];
   const append = (text: string): void => {
@@ -39,7 +39,7 @@ export const raw = (text: string): Sql => new Sql([text]);
 
 /** Values or SQL, separated by commas unless said otherwise. */
 export const joined = (parts: readonly (Value | Sql)[], by = ', '): Sql =>
-  parts.map((part) => sql`${part}`).reduce((all, next) => sql`${all}${raw(by)}${next}`);
+  sql(['', ...parts.slice(1).map(() => by), ''], ...parts);
 
 /** A row to write, by column. */
 export type Row = Readonly<Record<string, Value | Sql>>;
