@@ -100,7 +100,7 @@ export async function runCommand(argv: readonly string[], world: World): Promise
     if (thrown instanceof CommanderError && thrown.exitCode === 0) return; // --help, --version
     const error =
       thrown instanceof CommanderError
-        ? (await import('./commands/help-page.js')).usageError(thrown, parsing.get(thrown)!)
+        ? (await import('./commands/usage.js')).usageError(thrown, parsing.get(thrown)!)
         : thrown;
     const early = {
       json: argv.includes('--json'),
@@ -149,14 +149,13 @@ const columnsOf = ({ isTTY, columns }: World['stdout']): number => (isTTY && col
  * calls.
  */
 export async function commandTree(argv: readonly string[], world: World, wire: Wire): Promise<Command> {
-  const [commander, options, { addExamples, declare }, { firstPage, firstSteps, unknownCommand }, typed] =
-    await Promise.all([
-      import('commander'),
-      import('./options/index.js'),
-      import('./commands/command.js'),
-      import('./commands/help-page.js'),
-      import('./advice/typed.js'),
-    ]);
+  const [commander, options, { addExamples, declare }, { firstPage }, typed] = await Promise.all([
+    import('commander'),
+    import('./options/index.js'),
+    import('./commands/command.js'),
+    import('./commands/help-page.js'),
+    import('./advice/typed.js'),
+  ]);
   const [version, help] = [options.builtIn('version'), options.builtIn('help')];
   const program: Command = new commander.Command('profiles')
     .description(
@@ -168,7 +167,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     // Without a command, the program prints first steps or help. Because this is an action, an unknown flag
     // is still an error.
     .action(async () => {
-      const steps = argv.length > 0 ? null : await firstSteps(world);
+      const steps = argv.length > 0 ? null : (await import('./commands/usage.js')).firstSteps(world);
       if (steps === null) program.outputHelp();
       else await writeOut(world.stdout, steps);
     })
@@ -203,7 +202,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   const followsUnknownFlag =
     before?.startsWith('-') && !program.options.some((option) => option.long === before);
   if (called === undefined || names.includes(called) || followsUnknownFlag) return program;
-  throw unknownCommand(called, names);
+  throw (await import('./commands/usage.js')).unknownCommand(called, names);
 }
 
 const descendants = (command: Command): Command[] =>

@@ -7,12 +7,11 @@ import { exitOfProfile, identify, type Profile } from '../../engine/run/identify
 import { isObject } from '../../engine/util/json-object.js';
 import { count } from '../../engine/util/numbers.js';
 import { shellWord } from '../advice/shell.js';
-import { COLUMNS, engineValues, given, OTHERS, RETRYING, usage } from '../options/index.js';
+import { COLUMNS, engineValues, given, OTHERS, RETRYING, usage, waitingIn } from '../options/index.js';
 import { fieldsOn } from '../output/records.js';
 import { safeLine } from '../output/terminal.js';
 import { print, spec, waiting } from './command.js';
 import { confirmation, whereTo } from './confirm.js';
-import { waitingIn } from './import-options.js';
 
 const identifyOf = (kind: Kind) =>
   spec({

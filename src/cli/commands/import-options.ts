@@ -17,30 +17,6 @@ import type { Given } from '../guide/questions.js';
 import * as table from '../options/index.js';
 import type { Flags } from './command.js';
 
-export type Form = 'text' | 'json' | 'ndjson';
-
-/** How an import is reported. */
-export interface Report {
-  form: Form;
-  /** Whether output that others read may contain cells. */
-  values: boolean;
-  /** The name of the report page, as given on the command line. */
-  page: string | null;
-}
-
-/** @param below `import.*` of the config file */
-export function reportOf(flags: Flags, below: Flags): Report {
-  const { reportValues, report = null } = table.valuesOf(table.REPORTING, { ...below, ...flags });
-  const form = flags.json ? 'json' : flags.ndjson ? 'ndjson' : 'text';
-  return { form, values: reportValues, page: report };
-}
-
-/** How long to wait: without a limit, at most as long as `--wait` says, or with `--no-wait` not at all. */
-export function waitingIn(flags: Flags): Pick<ImportOptions, 'wait' | 'waitTimeoutMs'> {
-  const { wait } = table.valuesOf({ wait: table.WAITING.wait }, flags) as { wait: number | false | null };
-  return { wait: wait !== false, waitTimeoutMs: wait === false ? null : wait };
-}
-
 const { SELECTING, SENDING, WAITING, RETRYING, REJECTING } = table;
 const CARRIED_OUT = { ...SELECTING, ...SENDING, ...WAITING, ...RETRYING, ...REJECTING };
 
@@ -55,7 +31,7 @@ export async function importOptions(
   const reading = await readingOptions(paths, flags, importDefaults, context, answered);
   const all = { ...importDefaults, ...flags };
   const options = table.engineValues(CARRIED_OUT, all);
-  const waiting = waitingIn(all);
+  const waiting = table.waitingIn(all);
   const { rejects, outcomes } = table.given(WRITING, flags);
   // `--full` overrides `import.changed_only` of the config file.
   const changedOnly = options.changedOnly && !options.full;
@@ -86,7 +62,7 @@ export function savePlanOf({ paths }: ImportOptions, flags: Flags): string | und
 /** What flags change of an import that was planned or begun before: only what was given. @throws UsageError */
 export function changesOf(options: table.Table, flags: Flags, cwd: string): Partial<ImportOptions> {
   const { rejects, outcomes } = table.given(WRITING, flags);
-  const { wait, waitTimeoutMs } = waitingIn(flags);
+  const { wait, waitTimeoutMs } = table.waitingIn(flags);
   const changes: Partial<ImportOptions> = table.engineGiven(options, flags);
   return {
     ...changes,

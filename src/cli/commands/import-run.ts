@@ -1,4 +1,5 @@
 /** Runs an import, new or resumed, and reports it. Shared by `import`, `apply`, and `resume`. */
+
 import { resolve } from 'node:path';
 import { carryOut } from '../../engine/course.js';
 import { CanaryError, Exit, ProfilesError, StateError } from '../../engine/errors.js';
@@ -23,12 +24,13 @@ import { whyOf } from '../facts/outcome.js';
 import type { Session } from '../facts/session.js';
 import type { Rehearsal } from '../guide/ask.js';
 import { flagsOf } from '../guide/mapping.js';
+import type { Report } from '../options/index.js';
 import { whileWaiting } from '../output/display.js';
 import { createReporter } from '../output/reporter.js';
 import { hasToken, requireBaseUrl, tokenFrom } from '../settings/index.js';
 import type { Ended } from './command.js';
 import { importConfirmation, offerOf } from './confirm.js';
-import { checkFilesDiffer, type Report } from './import-options.js';
+import { checkFilesDiffer } from './import-options.js';
 
 interface More {
   /** For a resumed run: the scope that it began with, even if the token is another one now. */

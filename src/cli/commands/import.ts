@@ -1,12 +1,14 @@
 /** `profiles import <input...>`: what is open is asked, then it runs (contract §3). */
+
 import { optionsOfPlan, type Start } from '../../engine/run/start.js';
 import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
+import { reportOf } from '../options/index.js';
 import { safeHint, writeOut } from '../output/terminal.js';
 import { isAttended, nobodyToAsk, openPrompter } from '../prompts/index.js';
 import type { Ended, Flags } from './command.js';
 import { whereTo } from './confirm.js';
-import { givenBy, importOptions, mappingFiles, reportOf, savePlanOf } from './import-options.js';
+import { givenBy, importOptions, mappingFiles, savePlanOf } from './import-options.js';
 import { rehearse, requireService, runAndReport } from './import-run.js';
 
 type Options = Awaited<ReturnType<typeof options>>;

@@ -1,4 +1,5 @@
 /** `profiles job <id...>` shows background jobs or follows them; `profiles jobs` lists those in the state (contract §5). */
+
 import * as errors from '../../engine/errors.js';
 import { readJobs, watchJobs } from '../../engine/send/watch.js';
 import type { ServiceClient } from '../../engine/service/client.js';
@@ -10,13 +11,12 @@ import { count } from '../../engine/util/numbers.js';
 import { hinted, toRun } from '../advice/hint.js';
 import { LIST_JOBS } from '../advice/words.js';
 import type { Context } from '../context.js';
-import { engineValues, usage, WAITING } from '../options/index.js';
+import { engineValues, usage, WAITING, waitingIn } from '../options/index.js';
 import { createDisplay, lineWidth, stopOnSignal } from '../output/display.js';
 import { JobBoard } from '../output/progress.js';
 import { jobText } from '../output/records.js';
 import { progressMode, safeHint, stylesOn, writeJson, writeOut } from '../output/terminal.js';
 import { type Ended, print, say, spec, waiting } from './command.js';
-import { waitingIn } from './import-options.js';
 import { list } from './list.js';
 import * as recorded from './recorded.js';
 

@@ -2,6 +2,7 @@
  * `profiles apply <plan>` sends exactly what a dry run saved, and `profiles resume [run]` continues an unfinished import, or
  * follows the jobs of one that did not wait (contract §3 "Review before sending", §4).
  */
+
 import { ProfilesError } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
@@ -15,9 +16,10 @@ import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { inWords } from '../facts/index.js';
 import * as table from '../options/index.js';
+import { reportOf, waitingIn } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
 import { type Ended, type Flags, spec } from './command.js';
-import { changesOf, checkFilesDiffer, reportOf, waitingIn } from './import-options.js';
+import { changesOf, checkFilesDiffer } from './import-options.js';
 import { runAndReport, tokenHashOf } from './import-run.js';
 import { contextAt, findRun, loaded, reportWriter } from './recorded.js';
 

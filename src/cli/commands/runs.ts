@@ -1,4 +1,5 @@
 /** `profiles runs [run]`: lists the imports in the state, shows one, or forgets one (contract §1); `--report` makes a page (§9). */
+
 import { LockedError } from '../../engine/errors.js';
 import { type RowCounts, rangesIn } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
@@ -15,12 +16,11 @@ import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { documentOf } from '../facts/index.js';
 import { isShown } from '../facts/session.js';
-import { given, OTHERS, SENDING, usage } from '../options/index.js';
+import { given, OTHERS, type Report, reportOf, SENDING, usage } from '../options/index.js';
 import { fieldsOn, type ListRecord, Names } from '../output/records.js';
 import { nextLines } from '../output/summary.js';
 import { stylesOn } from '../output/terminal.js';
 import { type Ended, print, say, spec } from './command.js';
-import { type Report, reportOf } from './import-options.js';
 import { listingOf, printList } from './list.js';
 import * as recorded from './recorded.js';
 

@@ -4,6 +4,7 @@
  */
 import type { Command } from 'commander';
 import { UsageError } from '../../engine/errors.js';
+import type { ImportOptions } from '../../engine/options.js';
 import { nearest } from '../../engine/util/nearest.js';
 import * as importing from './importing.js';
 import {
@@ -14,6 +15,7 @@ import {
   type Flags,
   type Group,
   spelled,
+  valuesOf,
 } from './option.js';
 import * as others from './others.js';
 import { pair, readBoolean } from './types.js';
@@ -201,4 +203,28 @@ function holds(term: string, options: readonly Entry[], flags: Flags): boolean {
   const option = options.find((each) => each.long === long);
   if (option === undefined) return false;
   return value === undefined ? isGiven(option, flags) : flags[option.name] === value;
+}
+
+export type Form = 'text' | 'json' | 'ndjson';
+
+/** How an import is reported. */
+export interface Report {
+  form: Form;
+  /** Whether output that others read may contain cells. */
+  values: boolean;
+  /** The name of the report page, as given on the command line. */
+  page: string | null;
+}
+
+/** @param below `import.*` of the config file */
+export function reportOf(flags: Flags, below: Flags): Report {
+  const { reportValues, report = null } = valuesOf(importing.REPORTING, { ...below, ...flags });
+  const form = flags.json ? 'json' : flags.ndjson ? 'ndjson' : 'text';
+  return { form, values: reportValues, page: report };
+}
+
+/** How long to wait: without a limit, at most as long as `--wait` says, or with `--no-wait` not at all. */
+export function waitingIn(flags: Flags): Pick<ImportOptions, 'wait' | 'waitTimeoutMs'> {
+  const { wait } = valuesOf({ wait: importing.WAITING.wait }, flags) as { wait: number | false | null };
+  return { wait: wait !== false, waitTimeoutMs: wait === false ? null : wait };
 }
