@@ -48,7 +48,7 @@ describe('a start loads', () => {
 
   it.each(['main', 'commands/lookups', 'commands/runs'])('no database with %s, for help', (name) => {
     expect(externalsOf(`src/cli/${name}.ts`)).not.toContain(BINDING);
-    expect(externalsOf('src/engine/state/sqlite/open.ts')).toContain(BINDING);
+    expect(externalsOf('src/engine/state/sqlite/database.ts')).toContain(BINDING);
   });
 
   it('few files with the first one', () => expect(filesOf('src/cli/main.ts').length).toBeLessThanOrEqual(9));
