@@ -9,7 +9,6 @@ import { ID_FIELD, type Kind } from '../model.js';
 import { Hashes } from './hashes.js';
 import { METADATA } from './mapping/targets.js';
 import { parseItem } from './merged.js';
-import { Numbers } from './rows.js';
 
 /** Keys beyond these are left out. */
 export const MOST_KEYS = 4_096;
@@ -21,7 +20,7 @@ export class CellHasher {
   readonly #hashes: Hashes;
   readonly #idField: string;
   /** For the current item: numbers of keys. */
-  readonly #found = new Numbers();
+  #found: number[] = [];
 
   constructor(kind: Kind, hashKey: Uint8Array) {
     this.#idField = ID_FIELD[kind];
@@ -47,7 +46,9 @@ export class CellHasher {
     for (const [name, value] of Object.entries(fields)) this.#add(name, value);
     for (const [name, value] of Object.entries(metadata)) this.#add(this.#nestedName(name), value);
     const hashes = wordsOf(this.#hashes.take());
-    return this.#found.take().map((key, at) => key * 0x1_0000 + (hashes[2 * at]! & 0xffff || 1));
+    const found = Uint32Array.from(this.#found);
+    this.#found = [];
+    return found.map((key, at) => key * 0x1_0000 + (hashes[2 * at]! & 0xffff || 1));
   }
 
   /** The key of a member of `metadata`, which is never that of a field beside it: a user has two `company_id`. */

@@ -83,7 +83,6 @@ export { columnsOf, openInput } from './open.js';
 export {
   buildItems,
   filteredRows,
-  KeptRecords,
   type OriginalRow,
   originalRows,
   readRows,

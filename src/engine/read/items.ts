@@ -2,7 +2,7 @@
 import { BLANK, type RowWriter } from './format.js';
 import { formatOf } from './formats.js';
 import { Hashes } from './hashes.js';
-import { Numbers, type Rows, rejectedRecord, rowOf } from './rows.js';
+import { type Rows, rejectedRecord, rowOf } from './rows.js';
 import { itemMemory } from './spare-memory.js';
 import { Output } from './text/output.js';
 import type { OpenedInput, RejectedRecord, Schema } from './types.js';
@@ -83,7 +83,7 @@ export const TOO_LARGE = 'the item is larger than a request may be';
 const COMMA = 0x2c;
 
 /** How much memory is kept for the next batch. More, as for a batch of huge items, is freed. */
-const KEPT_BYTES = 512 * 1024;
+const KEPT_BYTES = 1024 * 1024;
 
 /** How rows are hashed. */
 export interface HashOptions {
@@ -98,8 +98,6 @@ export class ItemBuilder {
   readonly #writer: RowWriter;
   readonly #ids: Hashes;
   readonly #contents: Hashes;
-  readonly #ends = new Numbers();
-  readonly #lines = new Numbers();
   #out = new Output(KEPT_BYTES);
 
   constructor(input: OpenedInput, { types, itemLimitBytes }: Schema, { hashKey }: HashOptions) {
@@ -111,13 +109,15 @@ export class ItemBuilder {
   }
 
   build(batch: Rows): ItemBatch {
-    const [writer, lines, ends] = [this.#writer, this.#lines, this.#ends];
+    const writer = this.#writer;
+    const ends: number[] = [];
+    const lines: number[] = [];
     const rows: number[] = [];
     const rejected: RejectedRecord[] = [];
     if (this.#out.bytes.length > KEPT_BYTES) this.#out = new Output(KEPT_BYTES);
     const out = this.#out;
     out.length = 0;
-    for (const collected of [ends, lines, this.#ids, this.#contents]) collected.take(); // of a batch that failed
+    for (const collected of [this.#ids, this.#contents]) collected.take(); // of a batch that failed
     writer.begin(batch);
     for (let number = 0; number < batch.lines.length; number++) {
       const start = out.length;
@@ -140,7 +140,12 @@ export class ItemBuilder {
     const items = itemMemory.take(out.length);
     items.set(out.bytes.subarray(0, out.length));
     return {
-      ...{ items, ends: ends.take(), lines: lines.take(), rows: Float64Array.from(rows) },
+      ...{
+        items,
+        ends: Uint32Array.from(ends),
+        lines: Uint32Array.from(lines),
+        rows: Float64Array.from(rows),
+      },
       ...{ ids: this.#ids.take(), contents: this.#contents.take() },
       ...{ read: rows.length + rejected.length, rejected },
     };

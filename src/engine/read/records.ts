@@ -77,15 +77,20 @@ export interface OriginalRow extends Pick<RejectedRow, 'line' | 'original'> {
 export async function* readRows(
   input: OpenedInput,
   rows: readonly number[],
-  options: Pick<BuildOptions, 'signal' | 'planned'> = {},
+  { signal, planned }: Pick<BuildOptions, 'signal' | 'planned'> = {},
 ): AsyncGenerator<OriginalRow> {
+  if (rows.length === 0) return;
   const originalsOf = formatOf(input).originals(input);
-  for await (const { batch, wanted } of batchesWith(input, rows, options)) {
-    const originals = originalsOf(batch);
-    for (const row of wanted) {
-      const number = row - batch.first;
-      yield { row, line: batch.lines[number]!, original: originals[number]! };
+  let next = 0;
+  for await (const batch of readRecords(input, { signal, byteTotals: new ByteTotals(planned) })) {
+    const from = next;
+    while (next < rows.length && rows[next]! < batch.first + batch.lines.length) next++;
+    const wanted = rows.slice(from, next).map((row) => row - batch.first);
+    const some = only(batch, wanted);
+    for (const [at, original] of wanted.length === 0 ? [] : originalsOf(some).entries()) {
+      yield { row: rowOf(some, at), line: some.lines[at]!, original };
     }
+    if (next === rows.length) return;
   }
 }
 
@@ -97,54 +102,6 @@ export async function* originalRows(
   const originals = formatOf(input).originals(input);
   const records = selectRecords(input, readRecords(input, { signal }), { toEnd: false });
   for await (const batch of records) yield originals(batch);
-}
-
-/** Records as they are in the file, kept in memory for repeated lookups. */
-export class KeptRecords {
-  readonly #batches: Rows[] = [];
-
-  private constructor(private readonly input: OpenedInput) {}
-
-  /** @param rows row numbers, ascending @throws InputError; the signal's reason when aborted */
-  static async read(...[input, rows, options]: Parameters<typeof readRows>): Promise<KeptRecords> {
-    const kept = new KeptRecords(input);
-    for await (const { batch, wanted } of batchesWith(input, rows, options ?? {})) {
-      const numbers = wanted.map((row) => row - batch.first);
-      kept.#batches.push(only(batch, numbers));
-    }
-    return kept;
-  }
-
-  /** @param rows row numbers among those that were read */
-  *rows(rows: readonly number[]): Generator<OriginalRow> {
-    const wanted = new Set(rows);
-    const originals = formatOf(this.input).originals(this.input);
-    for (const batch of this.#batches) {
-      const places = [...batch.lines.keys()].filter((at) => wanted.has(rowOf(batch, at)));
-      if (places.length === 0) continue;
-      const some = only(batch, places);
-      for (const [at, original] of originals(some).entries()) {
-        yield { row: rowOf(some, at), line: some.lines[at]!, original };
-      }
-    }
-  }
-}
-
-/** The batches with wanted rows, up to the last one. The rest of the input is split but not parsed. */
-async function* batchesWith(
-  input: OpenedInput,
-  rows: readonly number[],
-  { signal, planned }: Pick<BuildOptions, 'signal' | 'planned'>,
-): AsyncGenerator<{ batch: Rows; wanted: number[] }> {
-  let next = 0;
-  if (rows.length === 0) return;
-  for await (const batch of readRecords(input, { signal, byteTotals: new ByteTotals(planned) })) {
-    const end = batch.first + batch.lines.length;
-    const from = next;
-    while (next < rows.length && rows[next]! < end) next++;
-    if (next > from) yield { batch, wanted: rows.slice(from, next) };
-    if (next === rows.length) return;
-  }
 }
 
 /** The rows that a selection leaves out, in batches, in the order of the file. None if there is no selection. */

@@ -13,7 +13,7 @@ export async function rejectsHead(
   const start = /^\s*([{[]?)/.exec(head.text.subarray(0, 64).toString())![1];
   if (start === '[') return null;
   if (start === '{') return ofItems(head.text.toString());
-  const delimiter = rejectsDelimiter(head.text) ?? findDelimiter(head.text, [RUN]);
+  const delimiter = rejectsDelimiter(head.text) ?? findDelimiter(head, [RUN]);
   const dialect = plainDialect(delimiter);
   let rows = rowsIn(head, dialect);
   if (rows.length < 2 && !head.whole) rows = rowsIn(await head.longer(), dialect);
@@ -24,10 +24,10 @@ export async function rejectsHead(
   return { run, delimiter, columns: columns.filter((name) => !name.startsWith(OWN_PREFIX)) };
 }
 
-/** The first whole rows. The last line of a whole file counts even without a line end. */
-function rowsIn({ text, whole }: Pick<Head, 'text' | 'whole'>, dialect: Dialect): string[][] {
+/** The first whole rows. */
+function rowsIn(head: Pick<Head, 'text' | 'whole'>, dialect: Dialect): string[][] {
   try {
-    return firstCells(whole ? Buffer.concat([text, Buffer.from('\n')]) : text, dialect);
+    return firstCells(head, dialect);
   } catch {
     return []; // its reader will report what is wrong
   }

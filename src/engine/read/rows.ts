@@ -209,26 +209,3 @@ function needsEscape(text: string): boolean {
   for (let at = 0; at < text.length; at++) if (mustEscape(text.charCodeAt(at))) return true;
   return false;
 }
-
-/** A growing list of numbers, without an object for each. */
-export class Numbers {
-  #values = new Uint32Array(4096);
-  length = 0;
-  push(value: number): void {
-    if (this.length === this.#values.length) {
-      const grown = new Uint32Array(this.length * 2);
-      grown.set(this.#values);
-      this.#values = grown;
-    }
-    this.#values[this.length++] = value;
-  }
-  at(index: number): number {
-    return this.#values[index]!;
-  }
-  /** Returns a copy, and empties the list. */
-  take(): Uint32Array<ArrayBuffer> {
-    const taken = this.#values.slice(0, this.length);
-    this.length = 0;
-    return taken;
-  }
-}

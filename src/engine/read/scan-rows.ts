@@ -4,7 +4,7 @@ import { formatOf } from './formats.js';
 import { Hashes } from './hashes.js';
 import { isAltered, isOdd, isRounded, trimmed } from './identifier.js';
 import { TOO_LARGE } from './items.js';
-import { Numbers, only, type Rows, rejectedRecord } from './rows.js';
+import { only, type Rows, rejectedRecord } from './rows.js';
 import { Output } from './text/output.js';
 import type { OpenedInput, RejectedRecord } from './types.js';
 import { addFound, addOne, type Found, noneFound } from './wording.js';
@@ -84,7 +84,7 @@ export class RowScanner {
   scan(batch: Rows): ScanPart {
     const [writer, counter, scratch] = [this.#writer, this.#counter, this.#scratch];
     const { lines } = batch;
-    const accepted = new Numbers();
+    const accepted: number[] = [];
     const found = {
       ...{ rounded: noneFound(), altered: noneFound() },
       odd: { id: noneOdd(), company: noneOdd() },
@@ -129,7 +129,7 @@ export class RowScanner {
     if (companyRepeats && this.#untilRepeated) this.#companies = null;
     return {
       ...{ read: lines.length - blank, rejected, bytes, largest, ids: this.#ids.take(), sample },
-      lines: batch.first < ROWS_WITH_LINES ? accepted.take().map((number) => lines[number]!) : null,
+      lines: batch.first < ROWS_WITH_LINES ? Uint32Array.from(accepted, (number) => lines[number]!) : null,
       ...{ companies, companyRepeats, ...found, columns },
     };
   }

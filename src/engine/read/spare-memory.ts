@@ -49,7 +49,7 @@ export class SpareMemory {
 export const bodyMemory = new SpareMemory(64 * 1024, 256, 64 * 1024);
 
 /** For the text of batches: a unit is slightly more than a chunk of the input; a batch of Parquet takes two. */
-export const textMemory = new SpareMemory(160 * 1024, 2);
+export const textMemory = new SpareMemory(288 * 1024, 2);
 
 /** For items: those of a few hundred rows take some of these units. A plan may keep thousands of small batches. */
 export const itemMemory = new SpareMemory(64 * 1024, 16, 64 * 1024);

@@ -9,8 +9,8 @@ import type { Scanned } from '../plan/plan.js';
 import {
   idHashes,
   idOfOriginal,
-  KeptRecords,
   type OpenedInput,
+  type OriginalRow,
   readRows,
   ShapeRejections,
 } from '../read/index.js';
@@ -64,7 +64,7 @@ export class Rejecting {
   #remembered = 0;
   #scanned: Scanned['inputs'] = [];
   /** Rows of requests that are searched for rows at fault, by input. */
-  readonly #kept = new WeakMap<Chunk, Map<number, Promise<KeptRecords>>>();
+  readonly #kept = new WeakMap<Chunk, Map<number, Promise<OriginalRow[]>>>();
 
   constructor(
     opened: readonly OpenedInput[],
@@ -150,7 +150,9 @@ export class Rejecting {
     for (const [part, { input }] of chunk.parts.entries()) {
       const { opened, file } = this.#inputs[input]!;
       const kept = await this.#keptOf(of, input, signal);
-      for (const { line, original } of kept.rows([...rowsIn(chunk, part)])) {
+      const own = new Set(rowsIn(chunk, part));
+      for (const { row, line, original } of kept) {
+        if (!own.has(row)) continue;
         this.#add(input, { file: opened.path, line, reason, original });
         emit({ type: 'rejected', file: opened.path, line, reason });
       }
@@ -160,12 +162,12 @@ export class Rejecting {
   }
 
   /** The original rows of a chunk that come from one input. Cached until the chunk is garbage-collected. */
-  #keptOf(chunk: Chunk, input: number, signal: AbortSignal): Promise<KeptRecords> {
-    const known = this.#kept.get(chunk) ?? new Map<number, Promise<KeptRecords>>();
+  #keptOf(chunk: Chunk, input: number, signal: AbortSignal): Promise<OriginalRow[]> {
+    const known = this.#kept.get(chunk) ?? new Map<number, Promise<OriginalRow[]>>();
     this.#kept.set(chunk, known);
     const rows = chunk.parts.flatMap((part, at) => (part.input === input ? [...rowsIn(chunk, at)] : []));
     const { opened, scan } = this.#scanned[input]!;
-    const kept = known.get(input) ?? KeptRecords.read(opened, rows, { planned: scan.marks, signal });
+    const kept = known.get(input) ?? all(readRows(opened, rows, { planned: scan.marks, signal }));
     known.set(input, kept);
     return kept;
   }
@@ -226,3 +228,9 @@ function isReplaceable(location: string, { replaceable, own }: Collected): boole
 }
 
 const REFUSED = 'refused by the service';
+
+async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
+  const found: T[] = [];
+  for await (const value of values) found.push(value);
+  return found;
+}

@@ -2,6 +2,7 @@
 import { DEFAULT_LIMITS } from '../limits.js';
 import { type AskedDialect, askedDialect, type Dialect } from './dialect.js';
 import { firstRows } from './rows.js';
+import type { HeadText } from './tokenizer.js';
 
 const CANDIDATES = [',', ';', '\t', '|'] as const;
 /** How much text is examined: the larger amount only if the smaller one has too few rows. */
@@ -23,7 +24,7 @@ interface Look {
  * one of `names` under one delimiter, that decides. `,` for a single column.
  */
 export function findDelimiter(
-  head: Buffer,
+  head: HeadText,
   names: readonly string[],
   asked: AskedDialect = askedDialect({}),
 ): string {
@@ -35,9 +36,9 @@ export function findDelimiter(
   return looks[0]?.delimiter ?? free[0]!;
 }
 
-function look(head: Buffer, dialect: Dialect, names: readonly string[]): Look | null {
+function look(head: HeadText, dialect: Dialect, names: readonly string[]): Look | null {
   const { delimiter } = dialect;
-  if (!head.includes(delimiter)) return null;
+  if (!head.text.includes(delimiter)) return null;
   let rows: string[][];
   try {
     rows = firstCells(head, dialect);
@@ -50,13 +51,18 @@ function look(head: Buffer, dialect: Dialect, names: readonly string[]): Look | 
   return { delimiter, columns, fit, named: rows[0]!.some((cell) => names.includes(cell.trim())) };
 }
 
-/** The first whole rows of a text, each with its line end. @throws InputError */
-export function firstCells(head: Buffer, dialect: Dialect): string[][] {
-  const form = { ...DEFAULT_LIMITS, path: '', dialect, maxCellBytes: head.length };
-  for (const bytes of [...SAMPLES_BYTES, head.length]) {
-    const rows = firstRows(head.subarray(0, bytes), form);
-    if (bytes < head.length && rows.length < ENOUGH_ROWS) continue;
-    return rows.map(({ cells, reason }) => (reason === null ? cells : ['']));
+/** The cells of the first whole rows of a text, from at most so many bytes. @throws InputError */
+export function cellsIn({ text, whole }: HeadText, dialect: Dialect, bytes: number): string[][] {
+  const form = { ...DEFAULT_LIMITS, path: '', dialect, maxCellBytes: text.length };
+  const part = { text: text.subarray(0, bytes), whole: whole && bytes >= text.length };
+  return firstRows(part, form).map(({ cells, reason }) => (reason === null ? cells : ['']));
+}
+
+/** The same from a small text, if it has enough rows. @throws InputError */
+export function firstCells(head: HeadText, dialect: Dialect): string[][] {
+  for (const bytes of SAMPLES_BYTES) {
+    const rows = bytes < head.text.length ? cellsIn(head, dialect, bytes) : [];
+    if (rows.length >= ENOUGH_ROWS) return rows;
   }
-  return [];
+  return cellsIn(head, dialect, head.text.length);
 }

@@ -3,11 +3,11 @@ import { InputError } from '../../errors.js';
 import type { Format } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { formatSize } from '../../util/size.js';
-import { DEFAULT_LIMITS, tooManyColumns, tooWide } from '../limits.js';
+import { tooManyColumns, tooWide } from '../limits.js';
 import { givenNames } from '../mapping/named-column.js';
 import { HEADER_BYTES, type Head, lineEnds } from '../text/head.js';
 import type { InputOptions } from '../types.js';
-import { findDelimiter } from './delimiter.js';
+import { cellsIn, findDelimiter } from './delimiter.js';
 import {
   type AskedDialect,
   askedDialect,
@@ -17,6 +17,7 @@ import {
   separatorLine,
 } from './dialect.js';
 import { firstRows } from './rows.js';
+import type { HeadText } from './tokenizer.js';
 
 export type HeaderOptions = Pick<
   InputOptions,
@@ -55,8 +56,6 @@ export interface Table {
   lines: number;
 }
 
-type Text = Pick<Head, 'text' | 'whole'>;
-
 export const tableOf = (head: Head, options: HeaderOptions, format: Format): Table => ({
   first: () => headerOf(head, options, format),
   after(skipLines) {
@@ -78,7 +77,7 @@ async function headerOf(head: Head, options: HeaderOptions, format: Format): Pro
 }
 
 /** The requested dialect, completed by what the text itself says. @throws UsageError */
-function askedOf({ text }: Text, options: HeaderOptions): AskedDialect {
+function askedOf({ text }: HeadText, options: HeaderOptions): AskedDialect {
   const rejects = rejectsDelimiter(text);
   if (rejects !== null) return plainDialect(rejects);
   const asked = askedDialect(options);
@@ -88,20 +87,23 @@ function askedOf({ text }: Text, options: HeaderOptions): AskedDialect {
 }
 
 /** Null if the text ends before the header does. @throws InputError for a complete text without a header */
-function headerIn(head: Text, options: HeaderOptions, format: Format, asked: AskedDialect): Header | null {
+function headerIn(
+  head: HeadText,
+  options: HeaderOptions,
+  format: Format,
+  asked: AskedDialect,
+): Header | null {
   const names = ['user_id', 'company_id', ...givenNames(options)];
-  // The last line of a whole file counts even without a line end.
-  const text = head.whole ? Buffer.concat([head.text, Buffer.from('\n')]) : head.text;
-  const delimiter = asked.delimiter ?? (format === 'tsv' ? '\t' : findDelimiter(text, names, asked));
+  const delimiter = asked.delimiter ?? (format === 'tsv' ? '\t' : findDelimiter(head, names, asked));
   const dialect = { ...asked, delimiter };
-  const row = firstRow({ text, whole: head.whole }, dialect, options);
+  const row = firstRow(head, dialect, options);
   if (row) return { dialect, ...row };
   if (head.whole)
     throw new InputError('has no header', { file: options.path, hint: 'its first line names the columns' });
   return null;
 }
 
-function endless({ text }: Text, path: string): never {
+function endless({ text }: HeadText, path: string): never {
   const start = text.findIndex((byte) => byte !== LF && byte !== CR);
   throw new InputError(`the header does not end within the first ${formatSize(HEADER_BYTES)}`, {
     file: path,
@@ -115,13 +117,14 @@ const CR = 0x0d;
 
 /** Null if no row ends in the text. @throws InputError for a quote or a cell that does not end within its limit */
 function firstRow(
-  { text, whole }: Text,
+  { text, whole }: HeadText,
   dialect: Dialect,
   { path, maxCellBytes, maxColumns }: HeaderOptions,
 ): { cells: string[]; line: number } | null {
   const form = { path, dialect, maxCellBytes, maxColumns };
-  // Most headers end within the first bytes. A whole text ends with a line end, so what is open there is never closed.
-  const first = firstRows(text.subarray(0, 4096), form)[0] ?? firstRows(text, { ...form, isWhole: whole })[0];
+  // Most headers end within the first bytes.
+  const start = { text: text.subarray(0, 4096), whole: false };
+  const first = firstRows(start, form)[0] ?? firstRows({ text, whole }, form)[0];
   if (!first) return null;
   const { cells, line, reason } = first;
   // At least as many as there are: it also counts delimiters in quotes.
@@ -222,13 +225,9 @@ function quietly<T>(attempt: () => T): T | null {
 /** How much text has enough rows for a guess at their types. */
 const ROWS_BYTES = 128 * 1024;
 
-function rowsBelow({ text, whole }: Text, { dialect }: Header): string[][] {
-  // The last line of a whole file counts even without a line end.
-  const first = whole ? Buffer.concat([text, Buffer.from('\n')]) : text;
-  const form = { ...DEFAULT_LIMITS, path: '', dialect, maxCellBytes: text.length };
-  const rows = quietly(() => firstRows(first.subarray(0, ROWS_BYTES), form)) ?? [];
-  return rows.slice(1).map(({ cells }) => cells);
-}
+/** The cells of the first rows after the header; none if they cannot be read. */
+const rowsBelow = (head: HeadText, { dialect }: Header): string[][] =>
+  (quietly(() => cellsIn(head, dialect, ROWS_BYTES)) ?? []).slice(1);
 
 /** Columns in which every cell at the beginning of the file is enclosed in apostrophes: they may be quotes. */
 export function apostrophes({ dialect, line, cells: names }: Header, below: string[][]): Warning[] {

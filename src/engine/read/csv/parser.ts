@@ -6,7 +6,7 @@ import { lineEnds } from '../text/head.js';
 import type { Dialect } from './dialect.js';
 import { maxRecordBytes, recordTooLarge, tooLong, unclosed } from './limits.js';
 import { brokenRow, type HeadRow, oddRow, parserOptions } from './odd-rows.js';
-import type { HeadForm, TokenizerForm } from './tokenizer.js';
+import type { HeadForm, HeadText, TokenizerForm } from './tokenizer.js';
 
 const BATCH_BYTES = 128 * 1024;
 
@@ -77,7 +77,7 @@ export async function* parsedRows(
 }
 
 /** The first rows of a text, without one that may not end in it. @throws InputError for a quote that is never closed */
-export function firstParsedRows(text: Buffer, form: HeadForm): HeadRow[] {
+export function firstParsedRows({ text, whole }: HeadText, form: HeadForm): HeadRow[] {
   const { dialect } = form;
   const seen = new SeenText(dialect, 1);
   const shapeOf = shapes(dialect);
@@ -97,7 +97,7 @@ export function firstParsedRows(text: Buffer, form: HeadForm): HeadRow[] {
     });
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    if (form.isWhole && found.length === 0) throw unclosed(form, seen.line);
+    if (whole && found.length === 0) throw unclosed(form, seen.line);
   }
   return found;
 }

@@ -7,7 +7,7 @@ import { isPlain } from './dialect.js';
 import type { HeadRow } from './odd-rows.js';
 import { firstParsedRows, parsedRows } from './parser.js';
 import { CsvRow } from './row.js';
-import { type HeadForm, Tokenizer, type TokenizerForm } from './tokenizer.js';
+import { type HeadForm, type HeadText, Tokenizer, type TokenizerForm } from './tokenizer.js';
 
 interface CsvText extends Omit<TokenizerForm, 'line' | 'first'> {
   /** Plain dialect only: where the text begins. */
@@ -51,18 +51,19 @@ async function* withoutLines(text: AsyncIterable<Buffer>, lines: number): AsyncG
 }
 
 /**
- * The first whole rows of a text, each with its line end.
+ * The first whole rows of a text.
  * @throws InputError for a quote or a cell that does not end within its limit
  */
-export function firstRows(head: Buffer, form: HeadForm): HeadRow[] {
+export function firstRows({ text: head, whole }: HeadText, form: HeadForm): HeadRow[] {
   const { dialect } = form;
-  const text = afterLines(head, dialect.skipLines);
+  // The last line of a whole file counts even without a line end.
+  const text = afterLines(whole ? Buffer.concat([head, Buffer.from('\n')]) : head, dialect.skipLines);
   const above = dialect.skipLines;
   if (!isPlain(dialect)) {
-    return firstParsedRows(text, form).map((row) => ({ ...row, line: row.line + above }));
+    return firstParsedRows({ text, whole }, form).map((row) => ({ ...row, line: row.line + above }));
   }
   const tokenizer = new Tokenizer({ ...form, width: null, header: false, line: above + 1 });
-  const rows = tokenizer.push(text) ?? (form.isWhole ? tokenizer.end() : null);
+  const rows = tokenizer.push(text) ?? (whole ? tokenizer.end() : null);
   if (!rows) return [];
   const row = new CsvRow();
   row.begin(rows);

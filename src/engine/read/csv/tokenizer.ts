@@ -3,10 +3,11 @@
  * over the bytes. A row that does not end in a chunk is read again with the next one. A property test compares the
  * result with csv-parse.
  */
-import { CellLists, DOUBLED, ESCAPED, mustEscape, Numbers, type OddRow, type Rows } from '../rows.js';
-import { textMemory } from '../spare-memory.js';
+import type { InputError } from '../../errors.js';
+import { CellLists, DOUBLED, ESCAPED, mustEscape, type OddRow, type Rows } from '../rows.js';
 import { BACKSLASH, four, QUOTE, skipText, skipTextTo, viewOf } from '../text/fours.js';
-import type { Splitter } from '../text/splitter.js';
+import type { Head } from '../text/head.js';
+import { Splitter } from '../text/splitter.js';
 import type { Dialect } from './dialect.js';
 import { type CsvLimits, maxRecordBytes, recordTooLarge, tooLong, unclosed } from './limits.js';
 import type { Notes } from './notes.js';
@@ -27,14 +28,11 @@ export interface TokenizerForm extends CsvLimits {
   notes?: Notes | undefined;
 }
 
-/** How the beginning of a text is read. */
-export interface HeadForm extends Pick<TokenizerForm, 'path' | 'maxCellBytes' | 'maxColumns' | 'dialect'> {
-  /** Whether the text is all there is: a row may end with it, and a quote that is open there is never closed. */
-  isWhole?: boolean | undefined;
-}
+/** The beginning of a text; if it is all there is, a quote that is open there is never closed. */
+export type HeadText = Pick<Head, 'text' | 'whole'>;
 
-/** How many bytes of room are behind the text of a chunk: for a line end, and for copies of four bytes at a time. */
-const ROOM = 4;
+/** How the beginning of a text is read. */
+export type HeadForm = Pick<TokenizerForm, 'path' | 'maxCellBytes' | 'maxColumns' | 'dialect'>;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -45,66 +43,46 @@ const IN_JSON = 1;
 const DELIMITER = 2;
 const LINE_END = 3;
 
-export class Tokenizer implements Splitter {
+export class Tokenizer extends Splitter {
   line: number;
   readonly #form: TokenizerForm;
   readonly #meaning = Uint8Array.from({ length: 256 }, (_, byte) => (mustEscape(byte) ? IN_JSON : 0));
   readonly #cells = new CellLists(16 * 1024);
-  readonly #lines = new Numbers();
+  #lines: number[] = [];
   #odd: OddRow[] = [];
   #width: number | null;
   #skipHeader: boolean;
-  #first: number;
-  /** The bytes of a row that has not ended, and the line on which it begins. */
-  #rest: Uint8Array = new Uint8Array(0);
+  /** The line on which a row that has not ended begins. */
   #restLine: number;
-  /** Less text than this cannot end it: reading it again and again would take long. */
-  #least = 0;
   /** The last byte ended a row, and was a CR: an LF after it belongs to that. */
   #afterCr = false;
 
   constructor(form: TokenizerForm) {
+    super(maxRecordBytes(form), form.first);
     this.#form = form;
     this.line = this.#restLine = form.line ?? 1;
-    this.#first = form.first ?? 0;
     this.#width = form.width;
     this.#skipHeader = form.header;
     this.#meaning[form.dialect.delimiter.charCodeAt(0)] = DELIMITER;
     this.#meaning[LF] = this.#meaning[CR] = LINE_END;
   }
 
-  push(chunk: Buffer): Rows | null {
-    return this.#read(chunk, false);
-  }
-
-  end(): Rows | null {
-    return this.#rest.length === 0 ? null : this.#read(Buffer.alloc(0), true);
-  }
-
-  #read(chunk: Buffer, isLast: boolean): Rows | null {
-    const bytes = joined(this.#rest, chunk);
-    const length = bytes.length - ROOM;
-    if (length < this.#least && length <= maxRecordBytes(this.#form) && !isLast) {
-      this.#rest = bytes.slice(0, length);
-      return null;
-    }
-    bytes[length] = LF;
-    const end = this.#scan(bytes, length, isLast);
-    this.#rest = bytes.slice(end, length);
-    const lines = this.#lines.take();
-    this.#least = lines.length === 0 ? 2 * this.#rest.length : 0;
-    if (lines.length === 0) return null;
-    const [first, odd] = [this.#first, this.#odd];
-    this.#first += lines.length;
+  protected take(): Omit<Rows, 'bytes' | 'first'> {
+    const [odd, lines] = [this.#odd, Uint32Array.from(this.#lines)];
     this.#odd = [];
+    this.#lines = [];
     return {
-      ...{ bytes, ...this.#cells.take(), width: this.#width!, lines, first },
+      ...this.#cells.take(),
+      ...{ width: this.#width!, lines },
       ...(odd.length > 0 && { odd }),
     };
   }
 
-  /** Reads whole rows. An LF is behind the text. @returns the offset after the last one */
-  #scan(bytes: Uint8Array, length: number, isLast: boolean): number {
+  protected tooLarge(): InputError {
+    return recordTooLarge(this.#form, this.#restLine);
+  }
+
+  protected scan(bytes: Buffer, length: number, isLast: boolean): number {
     const meaning = this.#meaning;
     const cells = this.#cells;
     const { maxCellBytes, maxColumns, dialect } = this.#form;
@@ -150,7 +128,7 @@ export class Tokenizer implements Splitter {
             } else if (at === length) {
               if (isLast) throw unclosed(this.#form, openLine);
               if (length - from - doubled > maxCellBytes) throw unclosed(this.#form, openLine, maxCellBytes);
-              return this.#leave(start, recordLine, line, length);
+              return this.#leave(start, recordLine, line);
             } else if (byte === CR || (byte === LF && bytes[at - 1] !== CR)) line++;
             kind |= ESCAPED;
           }
@@ -172,7 +150,7 @@ export class Tokenizer implements Splitter {
           end = at;
         }
         if (end - from - doubled > maxCellBytes && brokenLine === 0) throw tooLong(this.#form, recordLine);
-        if (at === length && !isLast) return this.#leave(start, recordLine, line, length);
+        if (at === length && !isLast) return this.#leave(start, recordLine, line);
         if (firstCell + count++ < most) cells.push(from, end, kind);
         if (meaning[bytes[at]!] === LINE_END) break;
       }
@@ -187,7 +165,7 @@ export class Tokenizer implements Splitter {
         continue;
       }
       if (brokenLine > 0 || count !== this.#width) {
-        const text = Buffer.from(bytes.subarray(start, end)).toString();
+        const text = bytes.toString('utf8', start, end);
         const number = this.#lines.length;
         this.#odd.push(
           brokenLine > 0
@@ -203,9 +181,8 @@ export class Tokenizer implements Splitter {
     return length;
   }
 
-  /** Leaves a row for the next chunk, unless it is too large. */
-  #leave(start: number, recordLine: number, line: number, length: number): number {
-    if (length - start > maxRecordBytes(this.#form)) throw recordTooLarge(this.#form, recordLine);
+  /** Leaves a row for the next chunk. */
+  #leave(start: number, recordLine: number, line: number): number {
     this.line = line;
     this.#restLine = recordLine;
     const width = this.#width ?? 0;
@@ -213,21 +190,12 @@ export class Tokenizer implements Splitter {
     return start;
   }
 
-  #note(bytes: Uint8Array, firstCell: number, line: number): void {
+  #note(bytes: Buffer, firstCell: number, line: number): void {
     const { starts, ends, length } = this.#cells;
-    const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     for (let cell = firstCell; cell < length; cell++) {
       const isQuoted = bytes[starts[cell]! - 1] === QUOTE;
-      const text = all.toString('utf8', starts[cell], ends[cell]);
+      const text = bytes.toString('utf8', starts[cell], ends[cell]);
       this.#form.notes?.add(isQuoted ? text.replaceAll('""', '"') : text, isQuoted, line);
     }
   }
-}
-
-/** Memory for a batch: the bytes left of the one before, those of a chunk, and room. */
-function joined(rest: Uint8Array, chunk: Uint8Array): Uint8Array<ArrayBuffer> {
-  const bytes = textMemory.take(rest.length + chunk.length + ROOM);
-  bytes.set(rest);
-  bytes.set(chunk, rest.length);
-  return bytes;
 }

@@ -1,17 +1,43 @@
-/** Parses the items of a batch of JSON. */
+/** The items of a batch of JSON: how they are listed, and how they are parsed. */
 import { InputError } from '../../errors.js';
 import { tooManyKeys } from '../limits.js';
-import type { Rows } from '../rows.js';
+import { CellLists, type Rows } from '../rows.js';
 import type { OpenedInput } from '../types.js';
-import { SUSPECT } from './look.js';
-import { TOO_DEEP } from './tokenizer.js';
+import { SUSPECT, seen } from './look.js';
+
+/** The deepest nesting that is parsed: beyond it, a value takes many times the memory of its text. */
+const PARSED_LEVELS = 128 * 1024;
+/** The bit of an item's kind, beside those of `look`. */
+const TOO_DEEP = 8;
+
+/** Items as `look` saw them, each one cell. */
+export class ItemList {
+  readonly #cells = new CellLists(4096);
+  #members: number[] = [];
+
+  constructor(private readonly maxDepth: number) {}
+
+  /** Adds the item that was looked at last. */
+  add(start: number, end: number): void {
+    const { depth, kind, members } = seen;
+    const deep = (depth > this.maxDepth ? SUSPECT : 0) | (depth > PARSED_LEVELS ? TOO_DEEP : 0);
+    this.#cells.push(start, end, kind | deep);
+    this.#members.push(members);
+  }
+
+  take(): Pick<Rows, 'starts' | 'ends' | 'kinds' | 'members' | 'width'> {
+    const members = Uint32Array.from(this.#members);
+    this.#members = [];
+    return { ...this.#cells.take(), members, width: 1 };
+  }
+}
 
 export interface JsonRecord {
   text: string;
   value: unknown;
   /** What `look` saw; `SUSPECT` also if a member is missing. */
   kind: number;
-  /** Why it was not parsed: it would take many times its size in memory. Null if it was. */
+  /** Why it was not parsed: it would take many times its size in memory, or its format refused it. Null if it was. */
   excess: string | null;
 }
 
@@ -20,15 +46,20 @@ export interface JsonRecord {
  * @throws InputError if the text is not JSON, naming the line, and in an array the item
  */
 export function recordReader(batch: Rows, input: OpenedInput): (number: number) => JsonRecord {
-  const { maxColumns } = input;
-  const { kinds, members } = batch;
-  const textOf = textReader(batch);
+  const { bytes, starts, ends, kinds, members } = batch;
+  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const refused = new Map(batch.odd?.map(({ number, reason }) => [number, reason]));
   return (number) => {
-    const text = textOf(number);
+    const text = buffer.toString('utf8', starts[number], ends[number]);
     const kind = kinds[number]!;
     const count = members![number]!;
     const excess =
-      count > maxColumns ? tooManyKeys(count, input) : kind & TOO_DEEP ? 'is nested too deeply' : null;
+      refused.get(number) ??
+      (count > input.maxColumns
+        ? tooManyKeys(count, input)
+        : kind & TOO_DEEP
+          ? 'is nested too deeply'
+          : null);
     if (excess !== null) return { text, value: undefined, kind, excess };
     try {
       const value: unknown = JSON.parse(text);
@@ -38,11 +69,6 @@ export function recordReader(batch: Rows, input: OpenedInput): (number: number) 
       throw notJson((error as Error).message, text, batch, number, input);
     }
   };
-}
-
-export function textReader({ bytes, starts, ends }: Rows): (number: number) => string {
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return (number) => buffer.toString('utf8', starts[number], ends[number]);
 }
 
 /** How many members a parsed value has, at all depths: fewer than its text if a name appears twice. */

@@ -2,21 +2,10 @@
 import { UsageError } from '../../errors.js';
 import { type Format, ID_FIELD, KINDS, type Kind } from '../../model.js';
 import type { ArrayBelow } from '../mapping/named-column.js';
-import { QUOTE, viewOf } from '../text/fours.js';
+import { viewOf } from '../text/fours.js';
 import type { Head } from '../text/head.js';
 import type { InputOptions, JsonBody } from '../types.js';
-import {
-  CLOSE_BRACE,
-  CLOSE_BRACKET,
-  COLON,
-  COMMA,
-  isSpace,
-  LF,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  skipSpace,
-  valueEnd,
-} from './look.js';
+import { CLOSE_BRACKET, eachMember, OPEN_BRACE, OPEN_BRACKET, skipSpace, valueEnd } from './look.js';
 
 export interface Shape {
   format: Format;
@@ -81,35 +70,8 @@ interface FirstObject {
   names: string[];
   /** Names of the members that are arrays of objects, or empty arrays. */
   arrays: string[];
-  /** Offset after the object; -1 if the text ends before it, or is not JSON. */
+  /** Offset after the object; negative if the text ends before it, or is not JSON. */
   end: number;
-}
-
-/**
- * Visits the members of an object, as far as the text goes.
- * @param see receives each name and the offset of its value
- * @returns the offset after the object; -1 if the text ends before it, or is not JSON
- */
-function eachMember(text: Buffer, start: number, see: (name: string, value: number) => void): number {
-  let at = skipSpace(text, start + 1);
-  if (text[at] === CLOSE_BRACE) return at + 1;
-  const view = viewOf(text);
-  while (text[at] === QUOTE) {
-    const nameEnd = valueEnd(text, view, at, text.length);
-    if (nameEnd < 0) return -1;
-    const name = text.toString('utf8', at + 1, nameEnd - 1);
-    at = skipSpace(text, nameEnd);
-    if (text[at] !== COLON) return -1;
-    at = skipSpace(text, at + 1);
-    see(name, at);
-    const end = valueEnd(text, view, at, text.length);
-    if (end < 0) return -1;
-    at = skipSpace(text, end);
-    if (text[at] === CLOSE_BRACE) return at + 1;
-    if (text[at] !== COMMA) return -1;
-    at = skipSpace(text, at + 1);
-  }
-  return -1;
 }
 
 function membersAt(text: Buffer, start: number): FirstObject {
@@ -130,17 +92,17 @@ export function arraysBelow({ text, whole }: Pick<Head, 'text' | 'whole'>, asked
   const start = skipSpace(text, 0);
   if (text[start] !== OPEN_BRACE || asked.jsonPath !== undefined || asked.format === 'ndjson') return [];
   const found: ArrayBelow[] = [];
-  const look = (object: number, above: readonly string[]): number =>
+  const visit = (object: number, above: readonly string[]): number =>
     eachMember(text, object, (name, value) => {
       if (!/^[^.\\]+$/.test(name)) return; // cannot be part of a path
       const path = [...above, name];
-      if (text[value] === OPEN_BRACE && path.length < MOST_LEVELS) look(value, path);
+      if (text[value] === OPEN_BRACE && path.length < MOST_LEVELS) visit(value, path);
       const first = skipSpace(text, value + 1);
       if (text[value] === OPEN_BRACKET && text[first] === OPEN_BRACE) {
         found.push({ path: path.join('.'), names: membersAt(text, first).names });
       }
     });
-  const end = look(start, []);
+  const end = visit(start, []);
   const alone = end < 0 ? !whole : skipSpace(text, end) === text.length;
   return alone ? found : [];
 }
@@ -155,29 +117,19 @@ function kindsOf({ names, arrays }: FirstObject, id: string | undefined): Kind[]
 /** How much of a text to examine to tell whether it has one object per line. */
 const LOOK_BYTES = 64 * 1024;
 
-/** Whether each object is on its own line. A broken line counts too: it is reported when it is read. */
+/** Whether each object is alone on its line. A broken line counts too: it is reported when it is read. */
 function isLines(text: Buffer): boolean {
-  const end = Math.min(text.length, LOOK_BYTES);
-  const view = viewOf(text);
-  for (let at = skipSpace(text, 0); at < end; at = skipSpace(text, at)) {
-    const lineEnd = text.indexOf(LF, at);
-    const here = lineEnd < 0 ? text.length : lineEnd;
-    if (text[at] !== OPEN_BRACE) return true;
-    const after = valueEnd(text, view, at, text.length);
-    if (after < 0) return lineEnd < 0 || !continues(text, at, here);
-    if (after > here) return !continues(text, at, here);
-    at = after;
-    while (at < here && isSpace(text[at]!)) at++;
-    if (at < here) return false;
+  for (let at = skipSpace(text, 0); at < Math.min(text.length, LOOK_BYTES); at = skipSpace(text, at)) {
+    const lineEnd = text.indexOf('\n', at);
+    const line = text.subarray(at, lineEnd < 0 ? text.length : lineEnd);
+    if (line[0] !== OPEN_BRACE) return true;
+    const end = valueEnd(line, viewOf(line), 0, line.length);
+    at += line.length;
+    // A pretty-printed object goes on with another byte than a broken line and the object after it.
+    if (end < 0) {
+      return !/[[{,]\s*$/.test(line.toString('latin1')) && !/^\s*["}\],]/.test(text.toString('latin1', at));
+    }
+    if (skipSpace(line, end) < line.length) return false;
   }
   return true;
-}
-
-/** Whether an object continues on the next line, as a pretty-printed one does. */
-function continues(text: Buffer, start: number, lineEnd: number): boolean {
-  let last = lineEnd - 1;
-  while (last > start && isSpace(text[last]!)) last--;
-  const next = text[skipSpace(text, lineEnd)];
-  const open = text[last] === OPEN_BRACE || text[last] === OPEN_BRACKET || text[last] === COMMA;
-  return open || next === QUOTE || next === CLOSE_BRACE || next === CLOSE_BRACKET || next === COMMA;
 }

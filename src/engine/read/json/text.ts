@@ -1,8 +1,9 @@
 /** JSON as text. Strings without escapes are the common case; numbers keep their digits. */
 import { isObject } from '../../util/json-object.js';
 import { tooDeep } from '../limits.js';
+import { viewOf } from '../text/fours.js';
 import { quoted } from '../wording.js';
-import { isSpace } from './look.js';
+import { eachMember, OPEN_BRACE, skipSpace, valueEnd } from './look.js';
 
 /** A JSON string literal. */
 export function jsonString(text: string): string {
@@ -43,56 +44,23 @@ export function isExactNumber(text: string): boolean {
   return Number.isFinite(value) && significand(text) === significand(String(value));
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-const isOpening = (code: number): boolean => code === 0x5b || code === 0x7b;
-const isClosing = (code: number): boolean => code === 0x5d || code === 0x7d;
-
 /** Offset after the closing quote. A regular expression would run out of stack in a string of a few megabytes. */
 function stringEnd(json: string, start: number): number {
   let at = start + 1;
-  for (let code = json.charCodeAt(at); code !== QUOTE; code = json.charCodeAt(at)) {
-    at += code === BACKSLASH ? 2 : 1;
-  }
+  while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
   return at + 1;
-}
-
-function spaceEnd(json: string, start: number): number {
-  let at = start;
-  while (isSpace(json.charCodeAt(at))) at++;
-  return at;
-}
-
-/** Offset after the value, without the white space that follows. */
-function valueEnd(json: string, start: number): number {
-  let depth = 0;
-  for (let at = start; at < json.length; at++) {
-    const code = json.charCodeAt(at);
-    if (code === QUOTE) {
-      at = stringEnd(json, at) - 1;
-      if (depth === 0) return at + 1;
-    } else if (isOpening(code)) depth++;
-    else if (isClosing(code)) {
-      if (depth === 0) return at; // closes the container of the value
-      if (--depth === 0) return at + 1;
-    } else if (depth === 0 && (code === 0x2c || isSpace(code))) return at;
-  }
-  return json.length;
 }
 
 /** The members of a valid JSON object: decoded names and the texts of their values. None for any other value. */
 export function objectMembers(json: string): [name: string, value: string][] {
   const members: [string, string][] = [];
-  let at = spaceEnd(json, 0);
-  if (json[at] !== '{') return members;
-  for (at = spaceEnd(json, at + 1); json.charCodeAt(at) === QUOTE; at = spaceEnd(json, at + 1)) {
-    const nameEnd = stringEnd(json, at);
-    const name = JSON.parse(json.slice(at, nameEnd)) as string;
-    const start = spaceEnd(json, spaceEnd(json, nameEnd) + 1);
-    at = valueEnd(json, start);
-    members.push([name, json.slice(start, at)]);
-    at = spaceEnd(json, at);
-  }
+  const bytes = Buffer.from(json);
+  const start = skipSpace(bytes, 0);
+  if (bytes[start] !== OPEN_BRACE) return members;
+  const view = viewOf(bytes);
+  eachMember(bytes, start, (name, at) => {
+    members.push([name, bytes.toString('utf8', at, valueEnd(bytes, view, at, bytes.length))]);
+  });
   return members;
 }
 
@@ -100,7 +68,8 @@ export function objectMembers(json: string): [name: string, value: string][] {
 export const memberOf = (json: string, name: string): string | null =>
   objectMembers(json).findLast(([key]) => key === name)?.[1] ?? null;
 
-const NUMBER = /-?\d[\d.]*(?:[eE][+-]?\d+)?/y;
+/** What opens, closes, and separates; the beginning of a string; or a number. */
+const TOKEN = /["[\]{},]|-?\d[\d.]*(?:[eE][+-]?\d+)?/g;
 const SURROGATE = /\\u[dD][89a-fA-F]/;
 const LONE_SURROGATE = /(?<!\\)(?:\\\\)*(\\ud[89a-f][\da-f]{2})/;
 
@@ -113,34 +82,26 @@ export function lossIn(json: string, rounds = false): string | null {
   /** The keys of each open object; null for an open array. */
   const open: (Set<string> | null)[] = [];
   let isKey = false;
-  for (let at = 0; at < json.length; ) {
-    const code = json.charCodeAt(at);
-    if (code === QUOTE) {
-      const end = stringEnd(json, at);
-      const literal = json.slice(at, end);
+  const tokens = new RegExp(TOKEN);
+  for (let found = tokens.exec(json); found !== null; found = tokens.exec(json)) {
+    const [token] = found;
+    if (token === '"') {
+      tokens.lastIndex = stringEnd(json, found.index);
+      const literal = json.slice(found.index, tokens.lastIndex);
       // `JSON.stringify` escapes only lone surrogates.
       const [, half] =
         (SURROGATE.test(literal) && LONE_SURROGATE.exec(JSON.stringify(JSON.parse(literal)))) || [];
       if (half !== undefined) return `${half} is half of a character; no text can hold it`;
-      if (isKey) {
-        const key = literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
-        if (open.at(-1)!.has(key)) return `the key ${quoted(key)} appears twice`;
-        open.at(-1)!.add(key);
-        isKey = false;
-      }
-      at = end;
-    } else if (code === 0x2d || (code >= 0x30 && code <= 0x39)) {
-      NUMBER.lastIndex = at;
-      const [number] = NUMBER.exec(json)!;
-      const loss = lossOfNumber(number, rounds);
+      const keys = isKey && open.at(-1);
+      const key = keys && literal.includes('\\') ? (JSON.parse(literal) as string) : literal.slice(1, -1);
+      if (keys && keys.size === keys.add(key).size) return `the key ${quoted(key)} appears twice`;
+    } else if (token === '{' || token === '[') open.push(token === '{' ? new Set() : null);
+    else if (token === '}' || token === ']') open.pop();
+    else if (token !== ',') {
+      const loss = lossOfNumber(token, rounds);
       if (loss !== null) return loss;
-      at += number.length;
-    } else {
-      if (isOpening(code)) open.push(code === 0x7b ? new Set() : null);
-      else if (isClosing(code)) open.pop();
-      if (isOpening(code) || code === 0x2c) isKey = open.at(-1) != null;
-      at++;
     }
+    isKey = token === '{' || token === ',';
   }
   return null;
 }

@@ -7,7 +7,7 @@ import type { RowWriter } from '../format.js';
 import { cleaner, identifierCheck } from '../identifier.js';
 import { COMPANY, EMPTY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
 import { tooDeep } from '../limits.js';
-import { METADATA } from '../mapping/targets.js';
+import { METADATA, type Target } from '../mapping/targets.js';
 import { otherRun } from '../rejects-rows.js';
 import type { Rows } from '../rows.js';
 import type { Output } from '../text/output.js';
@@ -23,10 +23,12 @@ import {
   targetsIn,
 } from './fields.js';
 import { COMPACT, SPELLED, SUSPECT } from './look.js';
-import { type JsonRecord, recordReader, textReader } from './records.js';
+import { type JsonRecord, recordReader } from './records.js';
 import { jsonString, lossIn, memberOf, membersText, objectMembers } from './text.js';
 
 type Fieldset = Record<string, unknown>;
+
+const NOTHING: JsonRecord = { text: '', value: null, kind: 0, excess: null };
 
 export class JsonWriter implements RowWriter {
   id = '';
@@ -44,16 +46,16 @@ export class JsonWriter implements RowWriter {
   readonly #converters = new Map<CellType, Converter>();
   readonly #check: ReturnType<typeof identifierCheck>;
   readonly #clean: ((text: string) => string) | null;
+  #read: (number: number) => JsonRecord = () => NOTHING;
   #lines: Rows['lines'] = new Uint32Array(0);
-  #refused: ReadonlyMap<number, string | null> | null = null;
-  #read: (number: number) => JsonRecord = () => ({ text: '', value: null, kind: 0, excess: null });
-  #textOf: (number: number) => string = () => '';
-  #line = 0;
   // Of the current item. The first reason is reported, but all fields are visited, so that the plan knows them.
+  #record = NOTHING;
+  #line = 0;
   #reason: Refusal | null = null;
   #body = '';
-  /** The keys so far; null if none can appear twice. */
-  #keys: Set<string> | null = null;
+  #spread: Fieldset | null = null;
+  /** The keys so far. */
+  readonly #keys = new Set<string>();
 
   constructor(input: OpenedInput) {
     const { rules, kind, constants } = input;
@@ -72,21 +74,17 @@ export class JsonWriter implements RowWriter {
 
   begin(batch: Rows): void {
     this.#lines = batch.lines;
-    this.#refused = batch.odd ? new Map(batch.odd.map(({ number, reason }) => [number, reason])) : null;
     this.#read = recordReader(batch, this.#input);
-    this.#textOf = textReader(batch);
   }
 
   original(number: number): { item: string } {
-    return { item: this.#textOf(number) };
+    return { item: this.#read(number).text };
   }
 
   write(number: number, out: Output): Refusal | null {
-    const refused = this.#refused?.get(number);
-    if (refused) return refused;
     this.#line = this.#lines[number]!;
-    const record = this.#read(number);
-    const reason = record.excess ?? this.#layOut(record);
+    this.#record = this.#read(number);
+    const reason = this.#record.excess ?? this.#layOut(this.#record);
     if (reason !== null) return reason;
     let item = this.#head + jsonString(this.id);
     if (this.company !== '') item += COMPANY + jsonString(this.company);
@@ -96,43 +94,24 @@ export class JsonWriter implements RowWriter {
   }
 
   /** Finds identifiers and members of an item. @returns why it cannot be sent; null if it can */
-  #layOut(record: JsonRecord): Refusal | null {
-    const { value, text, kind } = record;
+  #layOut({ value, text, kind }: JsonRecord): Refusal | null {
     if (!isObject(value)) return `is ${article(value)}, not an object`;
     const { again, idColumn } = this.#input;
     const other = again ? otherRun(value._profiles_run, again.runs) : null;
     if (other !== null) return other;
     this.#reason = kind & SUSPECT ? this.#lossOf(value, text) : null;
     this.#body = this.id = this.company = '';
+    this.#spread = null;
+    this.#keys.clear();
     const fields = this.#outer.of(value);
-    this.#keys = this.#outer.areTwins || isObject(value[METADATA]) ? new Set() : null;
     // Writing all members at once takes half the time of writing one by one.
     const isPlain = (kind & SUSPECT) === 0 && this.#clean === null && this.#constants === '';
     const others = isPlain ? this.#outer.others : null;
-    const values = Object.values(value);
-    let spread: Fieldset | null = null;
-    for (let at = 0; at < fields.length; at++) {
-      const field = fields[at]!;
-      const { name, target } = field;
-      const member = this.#cleaned(values[at]);
-      if (target.role === 'spread') {
-        if (isObject(member)) spread = member;
-        else if (member !== null) this.#reason ??= `${name} is ${article(member)}, not an object`;
-        continue;
-      }
-      // A value that cleaning emptied is treated like an empty cell.
-      const emptied = member === '' && values[at] !== '';
-      if (!emptied) this.see?.(target, member, this.#line);
-      if (target.role === 'metadata') {
-        if (others === null) this.#place(field, member, emptied);
-      } else if (target.role === 'id' || (target.role === 'company' && member !== null)) {
-        this.#identify(field, member, record);
-      }
-    }
+    this.#visit(fields, value, others === null, null);
     if (this.id === '') {
       this.#reason ??= `${idColumn} is ${Object.hasOwn(value, idColumn) ? 'empty' : 'missing'}`;
     }
-    if (spread !== null) this.#spread(spread, value);
+    if (this.#spread !== null) this.#visit(this.#inner.of(this.#spread), this.#spread, true, value);
     if (this.#reason !== null) return this.#reason;
     if (others !== null) {
       this.#body =
@@ -142,31 +121,38 @@ export class JsonWriter implements RowWriter {
     return null;
   }
 
-  #spread(spread: Fieldset, value: Fieldset): void {
-    const fields = this.#inner.of(spread);
-    const members = Object.values(spread);
+  /** Takes the fields of one level. @param places whether to write them @param outer of `metadata`: the item it is in */
+  #visit(fields: readonly Field[], object: Fieldset, places: boolean, outer: Fieldset | null): void {
+    const values = Object.values(object);
     for (let at = 0; at < fields.length; at++) {
-      const field = fields[at]!;
-      const { name, target } = field;
-      const member = this.#cleaned(members[at]);
-      const emptied = member === '' && members[at] !== '';
-      const isAlsoFlat = Object.hasOwn(value, name);
+      const { name, target, text } = fields[at]!;
+      const value = values[at];
+      const member = this.#clean !== null && typeof value === 'string' ? this.#clean(value) : value;
+      // A value that cleaning emptied is treated like an empty cell.
+      const emptied = member === '' && value !== '';
+      const { role } = target;
+      if (role === 'spread') {
+        if (isObject(member)) this.#spread = member;
+        else if (member !== null) this.#reason ??= `${name} is ${article(member)}, not an object`;
+        continue;
+      }
+      const isAlsoFlat = outer !== null && Object.hasOwn(outer, name);
       const isCounted = isAlsoFlat && this.#flat(name).column === target.column;
       if (!emptied && !isCounted) this.see?.(target, member, this.#line);
-      if (target.role !== 'metadata' || this.#constantKeys.has(target.key!)) continue;
-      if (target.key === name && this.#keys!.has(name) && isAlsoFlat) {
-        this.#reason ??= `${quoted(name)} appears both beside metadata and inside it`;
-      }
-      this.#place(field, member, emptied);
+      if (role === 'metadata') {
+        if (!places || this.#constantKeys.has(target.key!)) continue;
+        if (isAlsoFlat && target.key === name && this.#keys.has(name)) {
+          this.#reason ??= `${quoted(name)} appears both beside metadata and inside it`;
+        }
+        this.#place(target, text, member, emptied);
+      } else if (role === 'id' || (role === 'company' && member !== null))
+        this.#identify(name, target, member);
     }
   }
 
-  #cleaned(member: unknown): unknown {
-    return this.#clean !== null && typeof member === 'string' ? this.#clean(member) : member;
-  }
-
   /** Takes the identifier of the item, or that of a user's company. */
-  #identify({ name, target }: Field, member: unknown, { text, kind }: JsonRecord): void {
+  #identify(name: string, target: Target, member: unknown): void {
+    const { text, kind } = this.#record;
     const isSpelled = (kind & (SUSPECT | SPELLED)) !== 0;
     const number = typeof member !== 'number' ? null : isSpelled ? memberOf(text, name)! : String(member);
     const identifier = number !== null && WHOLE.test(number) ? number : member;
@@ -181,9 +167,8 @@ export class JsonWriter implements RowWriter {
   }
 
   /** Adds a member. */
-  #place({ target, key: keyText }: Field, member: unknown, emptied: boolean): void {
-    const { column, key, pinned } = target;
-    if (this.#keys?.has(key!)) this.#reason ??= `two fields both map to the key ${quoted(key!)}`;
+  #place({ column, key, pinned }: Target, keyText: string, member: unknown, emptied: boolean): void {
+    if (this.#keys.has(key!)) this.#reason ??= `two fields both map to the key ${quoted(key!)}`;
     let json: string | null;
     if (emptied) json = this.#empty;
     else if (pinned !== null && isText(member, pinned))
@@ -198,7 +183,7 @@ export class JsonWriter implements RowWriter {
       json = deep !== null ? null : typeof member === 'string' ? jsonString(member) : JSON.stringify(member);
     }
     if (json === null) return;
-    this.#keys?.add(key!);
+    this.#keys.add(key!);
     this.#body += keyText + json;
   }
 

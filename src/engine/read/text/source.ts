@@ -17,9 +17,9 @@ export type Compression = 'gzip' | 'zstd';
 export type Marks = readonly string[];
 
 /** About the size of a batch of records. */
-const BLOCK_BYTES = 128 * 1024;
+const BLOCK_BYTES = 256 * 1024;
 /** Bytes read at once: each read costs a round trip to the thread pool. */
-const READ_BYTES = 4 * BLOCK_BYTES;
+const READ_BYTES = 2 * BLOCK_BYTES;
 
 export interface SourceFile {
   /** As the user wrote it. */

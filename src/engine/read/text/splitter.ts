@@ -1,20 +1,76 @@
-/** Splitters of text: their interface, and what reads a whole text with one. */
-
+/** Splitters of text: what all have in common, and what reads a whole text with one. */
+import type { InputError } from '../../errors.js';
 import type { Rows } from '../rows.js';
+import { textMemory } from '../spare-memory.js';
 import { badText, type PackedFile } from './bad-text.js';
 import { BadTextError } from './encoding.js';
 
 /** The largest record, far larger than any request may be. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
-/** Splits text into records, a chunk at a time. */
-export interface Splitter {
+/** How many bytes of room are behind the text of a batch: for a line end, and for copies of four bytes at a time. */
+const ROOM = 4;
+const LF = 0x0a;
+const NOTHING = Buffer.alloc(0);
+
+/** Splits text into records, a chunk at a time. One that does not end in a chunk is read again with the next one. */
+export abstract class Splitter {
+  /** The bytes of what has not ended. */
+  protected rest = NOTHING;
+  /** Less text than this cannot end it: reading it again and again would take long. */
+  #least = 0;
+
+  /**
+   * @param mostBytes the largest record
+   * @param first rows of the input before the text
+   */
+  constructor(
+    private readonly mostBytes: number,
+    protected first = 0,
+  ) {}
+
   /** Line of the bytes after those pushed so far, from 1. */
-  readonly line: number;
+  abstract get line(): number;
+
+  /** Reads whole records. A line end is behind the text. @returns the offset after the last one @throws InputError */
+  protected abstract scan(bytes: Buffer, length: number, isLast: boolean): number;
+
+  /** What was read since the last call. */
+  protected abstract take(): Omit<Rows, 'bytes' | 'first'>;
+
+  protected abstract tooLarge(): InputError;
+
   /** The whole records that this chunk completes, or null when it completes none. @throws InputError */
-  push(chunk: Buffer): Rows | null;
+  push(chunk: Buffer): Rows | null {
+    return this.#read(chunk, false);
+  }
+
   /** The last record, if no line end follows it. @throws InputError if it is not complete */
-  end(): Rows | null;
+  end(): Rows | null {
+    return this.rest.length === 0 ? null : this.#read(NOTHING, true);
+  }
+
+  #read(chunk: Buffer, isLast: boolean): Rows | null {
+    const length = this.rest.length + chunk.length;
+    const memory = textMemory.take(length + ROOM);
+    memory.set(this.rest);
+    memory.set(chunk, this.rest.length);
+    const bytes = Buffer.from(memory.buffer, 0, memory.length);
+    if (length < this.#least && length <= this.mostBytes && !isLast) {
+      this.rest = bytes.subarray(0, length);
+      return null;
+    }
+    bytes[length] = LF;
+    const end = this.scan(bytes, length, isLast);
+    this.rest = Buffer.from(bytes.subarray(end, length));
+    if (this.rest.length > this.mostBytes) throw this.tooLarge();
+    const rows = this.take();
+    this.#least = rows.lines.length === 0 ? 2 * this.rest.length : 0;
+    if (rows.lines.length === 0) return null;
+    const { first } = this;
+    this.first += rows.lines.length;
+    return { ...rows, bytes: memory, first };
+  }
 }
 
 /** All rows of a text. @throws InputError for bytes that are not text, naming the line */

@@ -5,7 +5,6 @@
 import { closeSync, mkdtempSync, openSync, readSync, rmSync, writeSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Numbers } from '../rows.js';
 import { Output } from '../text/output.js';
 
 /** A block ends after this many bytes. */
@@ -20,8 +19,8 @@ const MOST_BYTES = 2 ** 32 - 1;
 
 export class StringTable {
   /** Of each string: its block, and where it begins and ends, as if all were in one text. */
-  readonly #blockOf = new Numbers();
-  readonly #ends = new Numbers();
+  readonly #blockOf: number[] = [];
+  readonly #ends: number[] = [];
   /** Where the blocks begin. */
   readonly #starts = [0];
   readonly #blocks = new Map<number, Buffer>();
@@ -59,11 +58,11 @@ export class StringTable {
     const recent = this.#recent[index % RECENT];
     if (recent?.index === index) return recent.text;
     if (!(index >= 0 && index < this.#ends.length)) throw new Error(`it has no text number ${index}`);
-    const number = this.#blockOf.at(index);
+    const number = this.#blockOf[index]!;
     const from = this.#starts[number]!;
-    const isFirst = index === 0 || this.#blockOf.at(index - 1) !== number;
-    const start = isFirst ? 0 : this.#ends.at(index - 1) - from;
-    const text = this.#block(number).toString('utf8', start, this.#ends.at(index) - from);
+    const isFirst = index === 0 || this.#blockOf[index - 1]! !== number;
+    const start = isFirst ? 0 : this.#ends[index - 1]! - from;
+    const text = this.#block(number).toString('utf8', start, this.#ends[index]! - from);
     if (text.length < 1024) this.#recent[index % RECENT] = { index, text };
     return text;
   }

@@ -341,7 +341,7 @@ describe('the delimiter', () => {
     ['quoted newlines', `a;b\n${many('"1\n,2,3";4\n')}`, [], ';'],
     ['no text', '', [], ','],
   ])('%s', (_, text, names, expected) => {
-    expect(findDelimiter(Buffer.from(text), names)).toBe(expected);
+    expect(findDelimiter({ text: Buffer.from(text), whole: false }, names)).toBe(expected);
   });
 
   it.each([
