@@ -1,8 +1,8 @@
 /**
- * Finds identifiers that appear more than once, by their keyed hashes. Memory depends on the number of
- * different identifiers, not on how often each appears: 8 to 16 bytes for each.
+ * Finds identifiers that appear more than once, by their keyed hashes, and inputs that may be users or companies (contract
+ * §3 "Kind and identifier"). Memory depends on the number of different identifiers: 8 to 16 bytes for each.
  */
-
+import { UsageError } from '../errors.js';
 import { wordsOf } from '../fingerprints/tables.js';
 import type { Warning } from '../problems.js';
 import { type OpenedInput, placeWord, type Scan } from '../read/index.js';
@@ -170,4 +170,48 @@ function placesText(example: readonly RowPlace[], word: string | null, isMore: b
   const prefix = word === null ? '' : `${word}${second ? 's' : ''} `;
   const both = second ? ` and ${named(second)}${isMore ? ', …' : ''}` : ' and later';
   return ` (${prefix}${named(first)}${both})`;
+}
+
+/** Keyed hashes of the identifiers in a batch. */
+interface Part {
+  ids: BigUint64Array;
+  companies: BigUint64Array | null;
+  companyRepeats: boolean;
+}
+
+/**
+ * Detects rows that are read as users, but may be companies, each with one of its users: if users repeat and
+ * companies do not. In a file of users, a company repeats soon. From then on, nothing is collected.
+ */
+export class EitherKind {
+  readonly #users = new DuplicateFinder();
+  readonly #companies = new DuplicateFinder();
+  #settled = false;
+  #named = false;
+
+  add({ ids, companies, companyRepeats }: Part): void {
+    if (this.#settled) return;
+    this.#users.add(ids);
+    if (companies) this.#companies.add(companies);
+    this.#named ||= companies !== null && companies.length > 0;
+    this.#settled = companyRepeats;
+  }
+
+  /** Whether the rows may be companies. */
+  get unclear(): boolean {
+    return !this.#settled && this.#named && this.#companies.count === 0 && this.#users.count > 0;
+  }
+
+  /** @throws UsageError that asks for the kind */
+  check({ path, idColumn, companyIdColumn }: OpenedInput): void {
+    if (!this.unclear) return;
+    const company = companyIdColumn!;
+    throw new UsageError(
+      `${path} may contain users or companies: ${idColumn} repeats and ${company} does not`,
+      {
+        hint: 'say what its rows are',
+        problem: { code: 'kind_ambiguous', path, user: idColumn, company },
+      },
+    );
+  }
 }

@@ -19,7 +19,7 @@ import {
   textsIn,
 } from '../read/index.js';
 import { Counts, type Values } from './counts.js';
-import { EitherKind } from './either-kind.js';
+import { EitherKind } from './duplicates.js';
 
 /** The most rows to look at. */
 const LOOK_ROWS = 100_000;

@@ -16,8 +16,7 @@ import {
 import type { Warning } from '../problems.js';
 import { type OpenedInput, type Pool, type Scan, scanInput } from '../read/index.js';
 import { Channel } from '../util/channel.js';
-import { DuplicateFinder, type Duplicates, repeatWarning } from './duplicates.js';
-import { EitherKind } from './either-kind.js';
+import { DuplicateFinder, type Duplicates, EitherKind, repeatWarning } from './duplicates.js';
 import { estimateSeconds, type RequestTotals } from './estimate.js';
 
 /** An input after its scan. */

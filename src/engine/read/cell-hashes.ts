@@ -7,8 +7,8 @@ import type { CellColumns } from '../fingerprints/cells.js';
 import { wordsOf } from '../fingerprints/tables.js';
 import { ID_FIELD, type Kind } from '../model.js';
 import { Hashes } from './hashes.js';
+import { parseItem } from './item-text.js';
 import { METADATA } from './mapping/targets.js';
-import { parseItem } from './merged.js';
 
 /** Keys beyond these are left out. */
 export const MOST_KEYS = 4_096;

@@ -5,17 +5,11 @@ import type { MappingRules } from '../options/mapping-rules.js';
 import { codePoints, quoted } from './wording.js';
 
 /** What databases, programs, and spreadsheets write for a missing value, in lower case. */
-const MARKERS = [
+const MARKER = new Set([
   ...['null', '\\n', 'n/a', 'k.a.', 'nan', 'none', 'undefined', '<na>', '(null)', '<null>'],
   ...['#n/a', '#ref!', '#value!', '#div/0!', '#name?', '#null!', '#num!'],
-];
-const MARKER = new Set(MARKERS);
-
-/** By the first character: a bit for each length that a marker has. Most identifiers are decided by this. */
-const LENGTHS = new Uint16Array(0x80);
-for (const marker of MARKERS) {
-  for (const first of [marker, marker.toUpperCase()]) LENGTHS[first.charCodeAt(0)]! |= 1 << marker.length;
-}
+]);
+const LONGEST_MARKER = 9;
 
 // Functions: V8 collects the members of such a class when it meets the expression, which no start needs.
 /** Whether a text has no visible character. */
@@ -25,19 +19,14 @@ const hasOdd = (text: string): boolean => /^ | $|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{DI}
 
 const isPlain = (code: number): boolean => code > 0x20 && code < 0x7f;
 
-/** Whether an identifier needs a closer look. @param length in bytes or UTF-16 code units, alike for what is looked for */
-export const isSuspect = (first: number, length: number): boolean =>
-  !isPlain(first) || (length < 16 && (LENGTHS[first]! & (1 << length)) !== 0);
-
 /** Why a nonempty text cannot be an identifier; null if it can. */
 export type IdentifierCheck = (text: string, column: string) => string | null;
 
 export function identifierCheck({ allowIds = [] }: MappingRules): IdentifierCheck {
   const allowed = new Set(allowIds);
   return (text, column) => {
-    if (!isSuspect(text.charCodeAt(0), text.length)) return null;
-    if (isBlank(text)) return `${column} is only white space`;
-    if (!MARKER.has(text.toLowerCase()) || allowed.has(text)) return null;
+    if (!isPlain(text.charCodeAt(0)) && isBlank(text)) return `${column} is only white space`;
+    if (text.length > LONGEST_MARKER || !MARKER.has(text.toLowerCase()) || allowed.has(text)) return null;
     return `${column} is ${quoted(text)}, which stands for a missing value`;
   };
 }

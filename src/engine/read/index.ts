@@ -56,6 +56,7 @@ export { loadZones } from './conversion/date-types.js';
 export { placeWord } from './formats.js';
 export { Hashes, idHashes } from './hashes.js';
 export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
+export { type Item, idOfItem, idOfOriginal, MergedHashes, mergeUpserts, parseItem } from './item-text.js';
 export { lossIn } from './json/text.js';
 export { beyondLimit, DEFAULT_LIMITS, limitIn, tooDeep } from './limits.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';
@@ -78,7 +79,6 @@ export {
   type Zones,
 } from './mapping/rules.js';
 export { jsonOfCell } from './mapping/targets.js';
-export { type Item, MergedHashes, mergeUpserts, parseItem } from './merged.js';
 export { columnsOf, openInput } from './open.js';
 export {
   buildItems,
@@ -87,7 +87,6 @@ export {
   originalRows,
   readRows,
 } from './records.js';
-export { idOfItem, idOfOriginal } from './row-id.js';
 export { scanInput } from './scan.js';
 export { selectIn } from './selection.js';
 export { isArchive, memberOf, unpackMember } from './sources/archive.js';

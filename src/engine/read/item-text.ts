@@ -1,5 +1,9 @@
-/** The JSON text of an item around its values (spec: Company, User), for all input formats. */
-import { ID_FIELD, type Kind } from '../model.js';
+/** Items as JSON text: what is around their values (spec: Company, User), their identifiers, and how two become one. */
+import { ID_FIELD, type Kind, type RejectedRow } from '../model.js';
+import { Hashes } from './hashes.js';
+import { cleaner } from './identifier.js';
+import { memberOf } from './json/text.js';
+import type { OpenedInput } from './types.js';
 
 /** Before the identifier. */
 export const headOf = (kind: Kind): string => `{"${ID_FIELD[kind]}":`;
@@ -9,3 +13,74 @@ export const METADATA_OPEN = ',"metadata":{';
 export const METADATA_CLOSE = '}';
 /** JSON text of an empty value; null if its key is left out. */
 export const EMPTY = { omit: null, null: 'null', string: '""' } as const;
+
+/** An item as it is sent (spec: Company, User). */
+export type Item = Record<string, unknown> & { metadata?: Record<string, unknown> };
+
+export const parseItem = (bytes: Uint8Array): Item =>
+  JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')) as Item;
+
+/** The result of two consecutive upserts: keys of the later win, others stay. */
+export function mergeUpserts(earlier: Item, later: Item): Item {
+  const { metadata: under, ...fields } = earlier;
+  const { metadata: over, ...laterFields } = later;
+  const merged: Item = { ...fields, ...laterFields };
+  if (under || over) merged.metadata = { ...under, ...over };
+  return merged;
+}
+
+/** Keyed hashes of merged items. Equal items have equal hashes, regardless of the order of their keys. */
+export class MergedHashes {
+  readonly #hashes: Hashes;
+  readonly #field: string;
+
+  constructor(kind: Kind, hashKey: Uint8Array) {
+    this.#hashes = new Hashes(hashKey, 'merged');
+    this.#field = ID_FIELD[kind];
+  }
+
+  of({ metadata = {}, ...fields }: Item): bigint {
+    const { [this.#field]: _, ...others } = fields;
+    const sorted = Object.entries(metadata).sort(([a], [b]) => (a < b ? -1 : 1));
+    return this.#hashes.of(JSON.stringify([others, sorted]));
+  }
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/** The identifier of an item as it is sent, which is its first member. @param start where the item begins */
+export function idOfItem(items: Buffer, start: number, kind: Kind): string {
+  const open = start + headOf(kind).length;
+  let end = items.indexOf(QUOTE, open + 1);
+  if (!items.subarray(open, end).includes(BACKSLASH)) return items.toString('utf8', open + 1, end);
+  // A quote after an odd number of backslashes belongs to the text.
+  for (; ; end = items.indexOf(QUOTE, end + 1)) {
+    let before = end - 1;
+    while (items[before] === BACKSLASH) before--;
+    if ((end - before) % 2 === 1) return JSON.parse(items.toString('utf8', open, end + 1)) as string;
+  }
+}
+
+/** The identifier of a row as it is in the file; empty if it has none. */
+export function idOfOriginal(original: RejectedRow['original'], input: OpenedInput): string {
+  const { columns, idColumn, rules } = input;
+  const text =
+    'cells' in original
+      ? (original.cells[columns.indexOf(idColumn)] ?? '')
+      : (textIn(String(original.item), idColumn) ??
+        textIn(String(original.item), ID_FIELD[input.kind]) ??
+        '');
+  return cleaner(rules)?.(text) ?? text;
+}
+
+/** A string or number in a JSON object. Numbers keep their digits as written. */
+function textIn(json: string, name: string): string | null {
+  try {
+    const text = memberOf(json, name);
+    if (text?.startsWith('"')) return JSON.parse(text) as string;
+    return text !== null && /^-?\d/.test(text) ? text : null;
+  } catch {
+    return null;
+  }
+}

@@ -26,12 +26,7 @@ export interface ScanPart {
   companies: BigUint64Array<ArrayBuffer> | null;
   /** Whether a company was named twice, if that decides the kind. */
   companyRepeats: boolean;
-  /** Identifiers, of rows and of users' companies, that a spreadsheet seems to have rounded. */
-  rounded: Found;
-  /** The same for those that the program which wrote them seems to have changed in other ways. */
-  altered: Found;
-  /** Identifiers with white space around them or invisible characters in them: of rows, and of users' companies. */
-  odd: { id: OddCount; company: OddCount };
+  odd: Odd;
   /** Statistics about columns or fields, for the totals of the format. */
   columns: readonly unknown[];
 }
@@ -39,13 +34,18 @@ export interface ScanPart {
 /** The rows of an input, from the first, whose lines a scan reports. */
 const ROWS_WITH_LINES = 100_000;
 
-export interface OddCount {
-  /** Fine once trimmed. */
-  around: Found;
-  inside: Found;
-}
+/**
+ * Identifiers, of rows and of users' companies: those that a spreadsheet seems to have rounded, or the program which wrote
+ * them seems to have changed in other ways; and those with white space around them, or invisible characters in them.
+ */
+const ODDITIES = ['rounded', 'altered', 'idAround', 'idInside', 'companyAround', 'companyInside'] as const;
+export type Odd = Record<(typeof ODDITIES)[number], Found>;
 
-export const noneOdd = (): OddCount => ({ around: noneFound(), inside: noneFound() });
+export const noneOdd = (): Odd => Object.fromEntries(ODDITIES.map((name) => [name, noneFound()])) as Odd;
+
+export function addOdd(sum: Odd, part: Odd): void {
+  for (const name of ODDITIES) addFound(sum[name], part[name]);
+}
 
 export interface RowOptions {
   hashKey: Uint8Array;
@@ -85,10 +85,7 @@ export class RowScanner {
     const [writer, counter, scratch] = [this.#writer, this.#counter, this.#scratch];
     const { lines } = batch;
     const accepted: number[] = [];
-    const found = {
-      ...{ rounded: noneFound(), altered: noneFound() },
-      odd: { id: noneOdd(), company: noneOdd() },
-    };
+    const odd = noneOdd();
     const rejected: RejectedRecord[] = [];
     let [bytes, largest, blank] = [0, 0, 0];
     let sample: Rows | null = null;
@@ -110,10 +107,10 @@ export class RowScanner {
         continue;
       }
       const { id, company } = writer;
-      note(found, 'id', id, lines[number]!);
+      note(odd, 'id', id, lines[number]!);
       this.#ids.add(id);
       if (company !== '') {
-        note(found, 'company', company, lines[number]!);
+        note(odd, 'company', company, lines[number]!);
         this.#companies?.add(company);
       }
       sample ??= only(batch, [number]);
@@ -122,7 +119,7 @@ export class RowScanner {
       if (size > largest) largest = size;
     }
     const columns = counter.take();
-    if (counter.rounded) addFound(found.rounded, counter.rounded);
+    if (counter.rounded) addFound(odd.rounded, counter.rounded);
     const companies = this.#companies?.take() ?? null;
     const companyRepeats =
       this.#input.eitherKind === true && companies !== null && new Set(companies).size < companies.length;
@@ -130,18 +127,13 @@ export class RowScanner {
     return {
       ...{ read: lines.length - blank, rejected, bytes, largest, ids: this.#ids.take(), sample },
       lines: batch.first < ROWS_WITH_LINES ? Uint32Array.from(accepted, (number) => lines[number]!) : null,
-      ...{ companies, companyRepeats, ...found, columns },
+      ...{ companies, companyRepeats, odd, columns },
     };
   }
 }
 
 /** Notes an identifier that is odd, or that the program which wrote it seems to have changed. */
-function note(
-  { rounded, altered, odd }: Pick<ScanPart, 'rounded' | 'altered' | 'odd'>,
-  which: keyof ScanPart['odd'],
-  text: string,
-  line: number,
-): void {
-  if (isAltered(text)) addOne(isRounded(text) ? rounded : altered, text, line);
-  if (isOdd(text)) addOne(odd[which][isOdd(trimmed(text)) ? 'inside' : 'around'], text, line);
+function note(odd: Odd, which: 'id' | 'company', text: string, line: number): void {
+  if (isAltered(text)) addOne(isRounded(text) ? odd.rounded : odd.altered, text, line);
+  if (isOdd(text)) addOne(odd[`${which}${isOdd(trimmed(text)) ? 'Inside' : 'Around'}`], text, line);
 }

@@ -9,12 +9,12 @@ import { formatOf, placeWord } from './formats.js';
 import { alteredWords, oddWords } from './identifier.js';
 import { constantWarnings } from './mapping/targets.js';
 import { readRecords } from './records.js';
-import { noneOdd, type OddCount, type ScanPart } from './scan-rows.js';
+import { addOdd, noneOdd, type ScanPart } from './scan-rows.js';
 import { selectRecords } from './selection.js';
 import { Output } from './text/output.js';
 import { ByteTotals } from './text/source.js';
 import type { OpenedInput, Scan, Schema } from './types.js';
-import { addFound, andMore, noneFound, quoted } from './wording.js';
+import { andMore, type Found, quoted } from './wording.js';
 import type { Pool } from './workers/pool.js';
 
 export interface ScanOptions {
@@ -83,9 +83,7 @@ class ScanTotals {
   readonly #columns: ColumnTotals;
   #bytes = 0;
   #largest = 0;
-  readonly #rounded = noneFound();
-  readonly #altered = noneFound();
-  readonly #odd: ScanPart['odd'] = { id: noneOdd(), company: noneOdd() };
+  readonly #odd = noneOdd();
   #first: ScanPart['sample'] = null;
 
   constructor(input: OpenedInput, itemLimitBytes: number) {
@@ -100,12 +98,7 @@ class ScanTotals {
     this.#bytes += part.bytes;
     this.#largest = Math.max(this.#largest, part.largest);
     this.#first ??= part.sample;
-    addFound(this.#rounded, part.rounded);
-    addFound(this.#altered, part.altered);
-    for (const which of ['id', 'company'] as const) {
-      for (const where of ['around', 'inside'] as const)
-        addFound(this.#odd[which][where], part.odd[which][where]);
-    }
+    addOdd(this.#odd, part.odd);
     this.#columns.add(part.columns);
   }
 
@@ -156,9 +149,10 @@ class ScanTotals {
     else if (read === filtered) warnings.push({ message: `no row is left: all ${read} are filtered` });
     const place = placeWord(this.#input);
     const { idColumn, companyIdColumn } = this.#input;
-    warnings.push(...oddWarning(this.#odd.id, idColumn, place));
-    warnings.push(...oddWarning(this.#odd.company, companyIdColumn ?? '', place));
-    for (const { first, count } of [this.#rounded, this.#altered]) {
+    const { rounded, altered, idAround, idInside, companyAround, companyInside } = this.#odd;
+    warnings.push(...oddWarning(idAround, idInside, idColumn, place));
+    warnings.push(...oddWarning(companyAround, companyInside, companyIdColumn ?? '', place));
+    for (const { first, count } of [rounded, altered]) {
       if (!first) continue;
       warnings.push({
         message: `${place} ${first.line}${andMore(count)}: the identifier ${quoted(first.text)} ${alteredWords(first.text)}`,
@@ -169,7 +163,7 @@ class ScanTotals {
 }
 
 /** One warning, with the first identifier of each sort, because they need different fixes. */
-function oddWarning({ around, inside }: OddCount, column: string, place: string): Warning[] {
+function oddWarning(around: Found, inside: Found, column: string, place: string): Warning[] {
   const sorts = [around, inside].flatMap(({ first, count }) => (first ? [{ first, count }] : []));
   if (sorts.length === 0) return [];
   sorts.sort((a, b) => a.first.line - b.first.line);

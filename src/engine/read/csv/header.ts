@@ -19,23 +19,8 @@ import {
 import { firstRows } from './rows.js';
 import type { HeadText } from './tokenizer.js';
 
-export type HeaderOptions = Pick<
-  InputOptions,
-  | 'path'
-  | 'id'
-  | 'userId'
-  | 'companyId'
-  | 'byKind'
-  | 'maxCellBytes'
-  | 'maxColumns'
-  | 'delimiter'
-  | 'quote'
-  | 'escape'
-  | 'comment'
-  | 'skipLines'
-  | 'lenientQuotes'
-  | 'renameDuplicates'
->;
+export type HeaderOptions = Pick<InputOptions, 'path' | 'maxCellBytes' | 'maxColumns'> &
+  Partial<Omit<InputOptions, 'sheet'>>;
 
 export interface Header {
   dialect: Dialect;

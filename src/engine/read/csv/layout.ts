@@ -3,8 +3,8 @@
 import type { Converter } from '../conversion/type.js';
 import { converterOf, misfit } from '../conversion/types.js';
 import { BLANK } from '../format.js';
-import { identifierCheck, isSuspect } from '../identifier.js';
-import { EMPTY, headOf } from '../item-text.js';
+import { identifierCheck } from '../identifier.js';
+import { EMPTY } from '../item-text.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
 import { keyStyle } from '../mapping/rules.js';
 import type { Role, Target } from '../mapping/targets.js';
@@ -25,14 +25,10 @@ interface MetadataColumn {
 
 export interface CsvLayout {
   targets: readonly Target[];
-  /** Indexes in a row; -1 if there is no such column. */
-  id: number;
-  company: number;
   metadata: readonly MetadataColumn[];
-  /** `{"company_id":`, before the identifier. */
-  head: string;
-  /** Whether an identifier is sent in lower case. */
-  lower(index: number): boolean;
+  /** Of the row checked last: its identifiers as they are sent; `company` is empty if it names none. */
+  id: string;
+  company: string;
   /** Members that are set for every item, each with a comma before it. */
   constants: string;
   /** JSON text of an empty cell; null if its key is left out. */
@@ -73,11 +69,11 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   const width = targets.length;
   const pads = input.csv?.shortRows === 'pad';
   const header = input.csv?.header ?? [];
-  /** A row with one of these as identifier may repeat the header, as in concatenated files. One has a byte order mark. */
-  const idsOfHeader = header[id] ? [header[id], `\uFEFF${header[id]}`].map((name) => Buffer.from(name)) : [];
-  const repeatsHeader = (row: CsvRow): boolean =>
-    idsOfHeader.some((name) => row.is(id, name)) &&
-    header.every((name, index) => row.text(index).trim() === name.trim()); // `trim` takes the mark, too
+  const marked = `\uFEFF${header[id]}`;
+  /** As in concatenated files, also with a byte order mark, which `trim` takes, too. */
+  const repeatsHeader = (row: CsvRow, found: string): boolean =>
+    (found === header[id] || found === marked) &&
+    header.every((name, index) => row.text(index).trim() === name.trim());
 
   const constantKeys = new Set(rules.set.map(([key]) => key));
 
@@ -106,13 +102,11 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   };
 
   const again = input.again ? refusalAgain(input.again, input.columns, pads) : null;
-  const wrongId = (row: CsvRow, index: number, column: string): string | null =>
-    isSuspect(row.first(index), row.size(index)) ? check(row.text(index), column) : null;
+  const sent = (index: number, text: string): string =>
+    targets[index]?.pinned === 'lower' ? text.toLowerCase() : text;
   const converted = metadata.map(() => '');
   const layout: CsvLayout = {
-    ...{ targets, id, company, metadata, empty, converted },
-    head: headOf(input.kind),
-    lower: (index) => targets[index]!.pinned === 'lower',
+    ...{ targets, metadata, empty, converted, id: '', company: '' },
     constants: membersText(input.constants),
     spread: '',
     refusal: (row) => {
@@ -125,13 +119,14 @@ export function csvLayout(input: OpenedInput): CsvLayout {
         row.pad(width);
       }
       if (row.isEmpty(id)) return row.isEmptyFrom(0) ? BLANK : `${input.idColumn} is empty`;
-      if (repeatsHeader(row)) return REPEATED_HEADER;
-      const wrong = wrongId(row, id, input.idColumn);
+      const found = row.text(id);
+      if (repeatsHeader(row, found)) return REPEATED_HEADER;
+      const named = company < 0 ? '' : row.text(company);
+      const wrong =
+        check(found, input.idColumn) ?? (named === '' ? null : check(named, input.companyIdColumn!));
       if (wrong !== null) return wrong;
-      if (company >= 0 && !row.isEmpty(company)) {
-        const wrongCompany = wrongId(row, company, input.companyIdColumn!);
-        if (wrongCompany !== null) return wrongCompany;
-      }
+      layout.id = sent(id, found);
+      layout.company = sent(company, named);
       for (const [at, { index, target, converter }] of converters) {
         if (row.isEmpty(index)) continue;
         const cell = row.text(index);

@@ -4,8 +4,16 @@ import { parse as parseText } from 'csv-parse/sync';
 import { type Rows, RowsBuilder } from '../rows.js';
 import { lineEnds } from '../text/head.js';
 import type { Dialect } from './dialect.js';
-import { maxRecordBytes, recordTooLarge, tooLong, unclosed } from './limits.js';
-import { brokenRow, type HeadRow, oddRow, parserOptions } from './odd-rows.js';
+import {
+  brokenRow,
+  type HeadRow,
+  maxRecordBytes,
+  oddRow,
+  parserOptions,
+  recordTooLarge,
+  tooLong,
+  unclosed,
+} from './odd-rows.js';
 import type { HeadForm, HeadText, TokenizerForm } from './tokenizer.js';
 
 const BATCH_BYTES = 128 * 1024;

@@ -85,23 +85,6 @@ export class CsvRow {
     return true;
   }
 
-  /** The first byte of a cell, and how many it has. */
-  first(index: number): number {
-    return this.bytes[this.starts[this.base + index]!]!;
-  }
-
-  size(index: number): number {
-    return this.ends[this.base + index]! - this.starts[this.base + index]!;
-  }
-
-  /** Whether a cell is exactly this text. */
-  is(index: number, text: Buffer): boolean {
-    const start = this.starts[this.base + index]!;
-    if (this.size(index) !== text.length) return false;
-    for (let at = 0; at < text.length; at++) if (this.bytes[start + at] !== text[at]) return false;
-    return true;
-  }
-
   text(index: number): string {
     const at = this.base + index;
     const text = this.bytes.toString('utf8', this.starts[at], this.ends[at]);

@@ -9,9 +9,16 @@ import { BACKSLASH, four, QUOTE, skipText, skipTextTo, viewOf } from '../text/fo
 import type { Head } from '../text/head.js';
 import { Splitter } from '../text/splitter.js';
 import type { Dialect } from './dialect.js';
-import { type CsvLimits, maxRecordBytes, recordTooLarge, tooLong, unclosed } from './limits.js';
 import type { Notes } from './notes.js';
-import { brokenRow, oddRow } from './odd-rows.js';
+import {
+  brokenRow,
+  type CsvLimits,
+  maxRecordBytes,
+  oddRow,
+  recordTooLarge,
+  tooLong,
+  unclosed,
+} from './odd-rows.js';
 
 export interface TokenizerForm extends CsvLimits {
   maxColumns: number;

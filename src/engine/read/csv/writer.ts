@@ -1,7 +1,7 @@
 /** Writes the items of rows as JSON text. Keys are encoded once, and cells are copied. */
 import type { CellType } from '../../model.js';
 import { BLANK, type RowWriter } from '../format.js';
-import { COMPANY, METADATA_OPEN } from '../item-text.js';
+import { COMPANY, headOf, METADATA_OPEN } from '../item-text.js';
 import { jsonString } from '../json/text.js';
 import { DOUBLED, ESCAPED, type Rows } from '../rows.js';
 import { copy, copyWithRoom, QUOTE, viewOf } from '../text/fours.js';
@@ -74,9 +74,6 @@ class FixedTexts {
 
 /** Indexes of the fixed texts; the keys follow. */
 enum Fixed {
-  head,
-  company,
-  open,
   constants,
   empty,
   keys,
@@ -90,6 +87,7 @@ export class CsvWriter implements RowWriter {
   readonly #layout: CsvLayout;
   readonly #as: Uint8Array;
   readonly #columns: Int32Array;
+  readonly #head: string;
   readonly #fixed: FixedTexts;
   /** Bytes of everything in an item but its cells. */
   readonly #around: number;
@@ -98,28 +96,23 @@ export class CsvWriter implements RowWriter {
   constructor(input: OpenedInput, types: readonly CellType[] | null) {
     this.row = new CsvRow(input);
     this.#layout = csvLayout(input);
-    const { metadata, head, constants, empty } = this.#layout;
+    this.#head = headOf(input.kind);
+    const { metadata, constants, empty } = this.#layout;
     this.#as = Uint8Array.from(metadata, ({ index, converter }) =>
       converter ? As.converted : types === null || types[index] === 'string' ? As.text : As.raw,
     );
     this.#columns = Int32Array.from(metadata, ({ index }) => index);
     const keys = metadata.map(({ key }) => key);
-    this.#fixed = new FixedTexts([head, COMPANY, METADATA_OPEN, constants, empty ?? '', ...keys]);
+    this.#fixed = new FixedTexts([constants, empty ?? '', ...keys]);
     this.#around = this.#fixed.bytes + metadata.length * ((empty ?? '').length + 2) + 16;
   }
 
   get id(): string {
-    return this.#identifier(this.#layout.id);
+    return this.#layout.id;
   }
 
   get company(): string {
-    const { company } = this.#layout;
-    return company < 0 ? '' : this.#identifier(company);
-  }
-
-  #identifier(index: number): string {
-    const text = this.row.text(index);
-    return this.#layout.lower(index) ? text.toLowerCase() : text;
+    return this.#layout.company;
   }
 
   begin(batch: Rows): void {
@@ -147,17 +140,11 @@ export class CsvWriter implements RowWriter {
     const { id, company, converted, spread, empty } = this.#layout;
     const { view, starts, ends, kinds, base } = row;
     const [columns, as, fixed] = [this.#columns, this.#as, this.#fixed];
-    const begin = out.length;
     const last = ends[base + row.count - 1]!;
-    out.reserve(this.#around + last - starts[base]!);
-    out.length = fixed.write(Fixed.head, out.view, begin);
-    this.#writeId(id, out);
-    if (company >= 0 && !row.isEmpty(company)) {
-      out.length = fixed.write(Fixed.company, out.view, out.length);
-      this.#writeId(company, out);
-    }
+    const named = company === '' ? '' : COMPANY + jsonString(company);
+    out.write(this.#head + jsonString(id) + named + METADATA_OPEN, this.#around + last - starts[base]!);
     // The comma of the first member is where the brace will be.
-    const open = fixed.write(Fixed.open, out.view, out.length) - 1;
+    const open = --out.length;
     let at = open;
     this.quotes = 0;
     for (let member = 0; member < columns.length; member++) {
@@ -188,7 +175,7 @@ export class CsvWriter implements RowWriter {
     if (at > open) {
       out.bytes[open] = OPEN_BRACE;
       out.bytes[at++] = CLOSE_BRACE;
-    } else at = out.length;
+    } else at = open - METADATA_OPEN.length + 1;
     out.bytes[at++] = CLOSE_BRACE;
     out.length = at;
   }
@@ -198,19 +185,6 @@ export class CsvWriter implements RowWriter {
     out.length = at;
     out.write(text, this.#around + rest);
     return out.length;
-  }
-
-  #writeId(index: number, out: Output): void {
-    const { row } = this;
-    const cell = row.base + index;
-    const [start, end] = [row.starts[cell]!, row.ends[cell]!];
-    if ((row.kinds[cell]! & (ESCAPED | DOUBLED)) !== 0 || this.#layout.lower(index)) {
-      this.#text(jsonString(this.#identifier(index)), out, out.length, row.bytes.length);
-      return;
-    }
-    out.bytes[out.length] = QUOTE;
-    out.length = copy(row.view, start, end, out.view, out.length + 1);
-    out.bytes[out.length++] = QUOTE;
   }
 }
 

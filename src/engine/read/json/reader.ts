@@ -11,10 +11,10 @@ import { toUtf8 } from '../text/encoding.js';
 import type { Head } from '../text/head.js';
 import { splitText } from '../text/splitter.js';
 import type { InputFile, InputOptions, JsonFacts, OpenedInput } from '../types.js';
+import { FieldCounter, JsonTotals, placeOf } from './fields.js';
 import { recordReader } from './records.js';
 import { arraysBelow, shapeOf } from './shape.js';
 import { JsonTokenizer } from './tokenizer.js';
-import { FieldCounter, JsonTotals, placeOf } from './totals.js';
 import { JsonWriter } from './writer.js';
 
 export const jsonFormat: InputFormat<JsonWriter> = {

@@ -2,11 +2,10 @@
 import type { ColumnCounter, RowWriter } from '../format.js';
 import { cleaner, identifierCheck } from '../identifier.js';
 import { COMPANY, headOf, METADATA_OPEN } from '../item-text.js';
-import { JSON_TYPES, jsonTypeOf } from '../json/fields.js';
+import { FieldCounter, type FieldPart, JSON_TYPES, jsonTypeOf } from '../json/fields.js';
 import { look } from '../json/look.js';
 import { ItemList } from '../json/records.js';
 import { jsonString, membersText } from '../json/text.js';
-import { FieldCounter, type FieldPart } from '../json/totals.js';
 import { JsonWriter } from '../json/writer.js';
 import { type Target, targeting } from '../mapping/targets.js';
 import type { Rows } from '../rows.js';

@@ -1,9 +1,8 @@
 /** The beginning of an input: enough to tell its compression, encoding, and format. */
 import type { FileHandle } from 'node:fs/promises';
 import { InputError } from '../../errors.js';
-import { badText, type PackedFile } from './bad-text.js';
+import { badText, kindOfText, otherKind, type PackedFile } from './bad-text.js';
 import { BadTextError, encodingLabel, encodingOfBom, toUtf8 } from './encoding.js';
-import { kindOfText, otherKind } from './kind-of-file.js';
 import {
   type Compression,
   compressionOf,

@@ -3,7 +3,7 @@ import { InputError } from '../../errors.js';
 import { grouped } from '../../util/numbers.js';
 import { plainDialect } from '../csv/dialect.js';
 import type { Header, Table } from '../csv/header.js';
-import { tooLong as cellTooLong } from '../csv/limits.js';
+import { tooLong as cellTooLong } from '../csv/odd-rows.js';
 import { tooManyColumns } from '../limits.js';
 import { type Rows, RowsBuilder } from '../rows.js';
 import type { InputFile, OpenedInput } from '../types.js';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { NO_RULES } from '../../../../src/engine/options/mapping-rules.js';
-import { FieldCounter, JsonTotals } from '../../../../src/engine/read/json/totals.js';
+import { FieldCounter, JsonTotals } from '../../../../src/engine/read/json/fields.js';
 import { JsonWriter } from '../../../../src/engine/read/json/writer.js';
 import { targeting } from '../../../../src/engine/read/mapping/targets.js';
 import { open } from '../reading.js';

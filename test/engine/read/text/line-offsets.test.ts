@@ -64,14 +64,17 @@ test('any line ends, quotes, empty lines, with and without BOM', async () => {
   );
 });
 
+/** Bytes of a file that are read together. */
+const BLOCK = 256 * 1024;
+
 test('line ends on both sides of a block', async () => {
   for (const shift of [-2, -1, 0, 1]) {
     const head = 'company_id,a\r\n';
     const filler = `f,${'x'.repeat(900)}\r\n`;
-    const many = filler.repeat(Math.floor((128 * 1024 - head.length) / filler.length) - 1);
-    const last = 128 * 1024 + shift - head.length - many.length - 'l,\r\n'.length;
+    const many = filler.repeat(Math.floor((BLOCK - head.length) / filler.length) - 1);
+    const last = BLOCK + shift - head.length - many.length - 'l,\r\n'.length;
     const text = `${head}${many}l,${'y'.repeat(Math.floor(last / 2))}\r\n`;
-    const rest = 128 * 1024 + shift - Buffer.byteLength(text) - 'm,\r\n'.length;
+    const rest = BLOCK + shift - Buffer.byteLength(text) - 'm,\r\n'.length;
     const input = await open(`${text}m,${'z'.repeat(rest)}\r\nn,1\r\n`);
     const whole = await recordsOf(input);
     const lines = whole.slice(-2).map(([, line]) => line);
