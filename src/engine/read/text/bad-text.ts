@@ -224,7 +224,7 @@ export function kindOfText(start: string): string | null {
 }
 
 /** The type of a file that is not text: an extension or a MIME type; null if it is not known. */
-export async function kindOfFile(head: Uint8Array): Promise<string | null> {
+async function kindOfFile(head: Uint8Array): Promise<string | null> {
   if (UTF_32.some((start) => start.every((byte, at) => head[at] === byte))) return 'utf-32';
   const { fileTypeFromBuffer } = await import('file-type/core');
   const found = await fileTypeFromBuffer(head).catch(() => undefined); // the file may end within its signature
