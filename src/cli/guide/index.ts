@@ -6,8 +6,8 @@
 
 import { AuthError, NotConfirmedError } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
-import type { Look } from '../../engine/plan/look.js';
 import { isKnownLayout } from '../../engine/plan/key-checks.js';
+import type { Look } from '../../engine/plan/look.js';
 import { checkOpened, type MappingFile, writtenFacts } from '../../engine/read/index.js';
 import { type AnySource, expandInputs } from '../../engine/run/sources.js';
 import { count } from '../../engine/util/numbers.js';

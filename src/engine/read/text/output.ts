@@ -1,6 +1,6 @@
 /** Writes UTF-8 piece by piece, into memory that is reused. */
 import { textMemory } from '../spare-memory.js';
-import { copyQuoted, copyWithRoom, type Memory, viewOf } from './fours.js';
+import { copyQuoted, type Memory, viewOf } from './fours.js';
 
 const MINUS = 0x2d;
 const POINT = 0x2e;
@@ -29,16 +29,6 @@ export class Output implements Memory {
   write(text: string, room = 0): void {
     this.reserve(text.length * 3 + room);
     this.length += this.bytes.write(text, this.length);
-  }
-
-  /** Writes text that has only ASCII characters. */
-  writeAscii(text: string): void {
-    const { length } = text;
-    this.reserve(length);
-    const { bytes } = this;
-    let to = this.length;
-    for (let at = 0; at < length; at++) bytes[to++] = text.charCodeAt(at);
-    this.length = to;
   }
 
   /** Writes an integer of at most 2^31. */
@@ -93,12 +83,6 @@ export class Output implements Memory {
       rest = tens;
     }
     this.length += digits;
-  }
-
-  /** Copies part of a source that has at least three more bytes. */
-  copy(source: DataView, start: number, end: number): void {
-    this.reserve(end - start + 3); // four bytes are copied at once
-    this.length = copyWithRoom(source, start, end, this.view, this.length);
   }
 
   /** Copies text as a JSON string. False, and nothing is written, if it must be decoded instead. */
