@@ -8,7 +8,6 @@ import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
 import type { Again, RejectsHead } from './rejects-rows.js';
 import type { Compression, FileStamp, Marks } from './text/source.js';
-import type { SheetChoice } from './xlsx/rows.js';
 
 export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   /** As the user wrote it; `-` for stdin. */
@@ -108,6 +107,12 @@ export interface CsvFacts {
   /** What to do with rows that have fewer cells than the header, and with cells like `="0012"`. */
   shortRows?: ShortRows | undefined;
   excelText?: boolean | undefined;
+}
+
+export interface SheetChoice {
+  name: string;
+  /** Other visible sheets; none if this one was requested. */
+  others: string[];
 }
 
 export interface JsonFacts {

@@ -6,7 +6,7 @@ import type { Header, Table } from '../csv/header.js';
 import { tooLong as cellTooLong } from '../csv/odd-rows.js';
 import { tooManyColumns } from '../limits.js';
 import { type Rows, RowsBuilder } from '../rows.js';
-import type { InputFile, OpenedInput } from '../types.js';
+import type { InputFile, OpenedInput, SheetChoice } from '../types.js';
 import {
   type Cell,
   CellTooLong,
@@ -20,12 +20,6 @@ import {
 } from './sheet.js';
 import { StringTable } from './strings.js';
 import { damaged, Workbook } from './workbook.js';
-
-export interface SheetChoice {
-  name: string;
-  /** Other visible sheets; none if this one was requested. */
-  others: string[];
-}
 
 type Reading = Pick<InputFile, 'path' | 'location' | 'maxCellBytes'>;
 
