@@ -4,8 +4,8 @@
  */
 import type { ImportEvent } from '../events.js';
 import type { Kind } from '../model.js';
-import { acceptedOf, scansOf } from '../plan/plan.js';
 import { typesOf } from '../plan/key-checks.js';
+import { acceptedOf, scansOf } from '../plan/plan.js';
 import { isCanaryDue } from '../send/canary.js';
 import type { Chunks } from '../send/chunker.js';
 import type { DeliverDeps } from '../send/follow.js';
