@@ -7,13 +7,16 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import type { runCommand } from '../../src/cli/main.js';
 import { type CliResult, cli, scratch } from '../support/cli.js';
-import { SocketClock } from './clock.js';
+import { IdleClock } from '../support/clock.js';
 import { ModelService, type Script } from './service.js';
 
 /** `MODEL_OF=../other` tries the build of another working tree. */
 const BUILD = resolve(import.meta.dirname, '../..', process.env.MODEL_OF ?? '.', 'dist/main.cjs');
 const load = createRequire(BUILD);
 const built = load(BUILD) as { runCommand: typeof runCommand };
+
+/** Of the event loop, so that requests and replies arrive before time passes. */
+const QUIET_TURNS = 6;
 
 /** Called before and after each commit of a database. */
 let atCommit = (): void => {};
@@ -55,7 +58,7 @@ export interface Ran extends CliResult {
 }
 
 export class Machine {
-  readonly clock = new SocketClock();
+  readonly clock = new IdleClock(undefined, QUIET_TURNS);
   readonly service = new ModelService(this.clock);
   readonly folder = scratch();
   readonly #killed = scratch();

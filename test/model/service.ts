@@ -5,7 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Kind } from '../../src/engine/model.js';
-import type { SocketClock } from './clock.js';
+import type { IdleClock } from '../support/clock.js';
 
 /** What becomes of one submission. */
 export type Move =
@@ -91,7 +91,7 @@ export class ModelService {
   readonly #profiles = new Map<string, string>();
   #server: Server | null = null;
 
-  constructor(private readonly clock: SocketClock) {}
+  constructor(private readonly clock: IdleClock) {}
 
   async start(): Promise<string> {
     const server = createServer((request, response) => {

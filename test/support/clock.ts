@@ -1,4 +1,4 @@
-/** A clock that advances only when the event loop is idle: a sleep of a day takes no time. */
+/** Clocks with which waiting takes no time. */
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Clock } from '../../src/engine/util/clock.js';
 
@@ -7,40 +7,45 @@ interface Sleeper {
   wake(): void;
 }
 
+/** What the event loop still waits for, other than time and the next request. */
+const AT_WORK = /^(?:FS|FileHandle|Zlib)|Connect|Write|Shutdown/;
+
 /**
- * Time does not advance while code runs. When the event loop is idle, it jumps to the time at which the next
- * sleeper wakes. For work without sockets and files: those take real time, and this clock does not wait for
- * them.
+ * A clock whose time passes only while nothing else happens, and then at once. So a wait of an hour takes no time, and a
+ * deadline passes only where a real one would.
  */
 export class IdleClock implements Clock {
+  /** Requests that a service has not answered yet: what they wait for is work. */
+  open = 0;
   #time = 0;
   #sleepers: Sleeper[] = [];
-  /** The value of `now` at the start. */
-  readonly #epoch: number;
+  #isWatched = false;
 
-  constructor(epoch = Date.UTC(2026, 0, 15, 12, 0, 0)) {
-    this.#epoch = epoch;
-  }
+  /**
+   * @param epoch the value of `now` at the start: one that is easy to read in a failure
+   * @param quietTurns with sockets and files: turns of the event loop without work, after which what one side has
+   * written has arrived at the other
+   */
+  constructor(
+    private readonly epoch = Date.UTC(2026, 0, 15, 12),
+    private readonly quietTurns = 0,
+  ) {}
 
-  now(): number {
-    return this.#epoch + this.#time;
-  }
+  readonly now = (): number => this.epoch + this.#time;
+  readonly monotonic = (): number => this.#time;
 
-  monotonic(): number {
-    return this.#time;
-  }
-
-  /** Advances the time. */
-  advance(ms: number): void {
+  /** Time passes at once, for those who do not sleep. */
+  pass(ms: number): void {
     this.#time += ms;
   }
 
-  sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) {
-        reject(signal.reason);
-        return;
-      }
+  readonly sleep = (ms: number, signal?: AbortSignal): Promise<void> =>
+    new Promise((resolve, reject) => {
+      if (signal?.aborted) return reject(signal.reason);
+      const end = (): void => {
+        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
+        reject(signal?.reason);
+      };
       const sleeper: Sleeper = {
         at: this.#time + ms,
         wake: () => {
@@ -48,22 +53,26 @@ export class IdleClock implements Clock {
           resolve();
         },
       };
-      const end = (): void => {
-        this.#sleepers = this.#sleepers.filter((other) => other !== sleeper);
-        reject(signal?.reason);
-      };
       signal?.addEventListener('abort', end, { once: true });
       this.#sleepers.push(sleeper);
-      setImmediate(() => this.#wakeNext());
+      if (!this.#isWatched) this.#watch(0);
     });
-  }
 
-  #wakeNext(): void {
-    const next = this.#sleepers.reduce<Sleeper | undefined>((a, b) => (a && a.at <= b.at ? a : b), undefined);
-    if (!next) return;
-    this.#sleepers = this.#sleepers.filter((other) => other !== next);
-    this.#time = Math.max(this.#time, next.at);
-    next.wake();
+  /** Wakes the next sleeper once nothing has happened for some turns of the event loop. */
+  #watch(quiet: number): void {
+    this.#isWatched = this.#sleepers.length > 0;
+    if (!this.#isWatched) return;
+    setImmediate(() => {
+      const isAtWork =
+        this.quietTurns > 0 &&
+        (this.open > 0 || process.getActiveResourcesInfo().some((name) => AT_WORK.test(name)));
+      if (isAtWork || quiet < this.quietTurns) return this.#watch(isAtWork ? 0 : quiet + 1);
+      const next = this.#sleepers.reduce<Sleeper | null>((a, b) => (a && a.at <= b.at ? a : b), null);
+      this.#sleepers = this.#sleepers.filter((other) => other !== next);
+      this.#time = Math.max(this.#time, next?.at ?? 0);
+      next?.wake();
+      this.#watch(0);
+    });
   }
 }
 

@@ -101,7 +101,7 @@ describe('createDisplay', () => {
     const now = view();
     const display = createDisplay(now, { stream: out, mode: 'plain', clock });
     const say = (text: string | null, ms: number): string => {
-      clock.advance(ms);
+      clock.pass(ms);
       now.text = text;
       void display.changed();
       return out.fresh();

@@ -16,7 +16,7 @@ describe('JobBoard', () => {
     const clock = new IdleClock();
     const board = new JobBoard(clock, plain);
     board.update(job('a1', 'queued'), 80);
-    clock.advance(2_500);
+    clock.pass(2_500);
     board.update(job('b2', 'processing', 1_250), 80);
     expect(board.live({ columns: 80, rows: 9 })).toEqual([
       'a1  queued           0 of 5,000 rows  0%  2.5s',
@@ -28,7 +28,7 @@ describe('JobBoard', () => {
     const clock = new IdleClock();
     const board = new JobBoard(clock, plain);
     board.update(job('a1', 'processing', 10), 80);
-    clock.advance(12_300);
+    clock.pass(12_300);
     expect(board.update(job('a1', 'completed'), 80)).toBe('✓ a1  completed        5,000 rows  12.3s');
     expect(board.update(job('a1', 'completed'), 80)).toBeUndefined();
     expect(board.update(job('b2', 'failed', 17), 80)).toBe('✗ b2  failed           17 of 5,000 rows  0ms');
@@ -99,7 +99,7 @@ function having(steps: readonly Step[]): ImportProgress {
   const clock = new IdleClock();
   const progress = new ImportProgress(clock, plain);
   for (const step of steps) {
-    if (typeof step === 'number') clock.advance(step * 1_000);
+    if (typeof step === 'number') clock.pass(step * 1_000);
     else progress.apply(step, 80);
   }
   return progress;

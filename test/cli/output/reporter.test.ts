@@ -32,7 +32,7 @@ async function told(events: Told[], { mode = 'text', env = {}, flags = {}, ...st
   });
   for (const event of events) {
     await reporter.report(event);
-    clock.advance(1_000);
+    clock.pass(1_000);
   }
   await reporter.close();
   return { stdout: stdout.text(), stderr: stderr.text() };
