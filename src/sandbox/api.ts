@@ -90,7 +90,7 @@ function routesOf(service: Service) {
       { ...inRegion, ...page, search: z.string().default(''), sort },
       async ({ sort: order, ...query }) => {
         const by = { by: order.replace(/^-/, ''), descending: order.startsWith('-') };
-        const { total, found, rows } = await world.profiles({ ...query, sort: by }, true);
+        const { total, found, rows } = await world.profiles({ ...query, sort: by });
         const { kind, region } = query;
         return json(200, { kind, region, total, found, profiles: rows.map(views.profileLine) });
       },

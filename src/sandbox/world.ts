@@ -149,14 +149,10 @@ export class World {
     return this.db.count(sql, id, region, kind, this.#now()) > 0;
   }
 
-  /**
-   * Profiles as they are now.
-   * @param patient whether to let other work run in between; otherwise, everything is done at once
-   */
-  async profiles(query: ProfileQuery, patient = false): Promise<ProfilePage> {
+  /** Profiles as they are now. Lets other work run in between. */
+  async profiles(query: ProfileQuery): Promise<ProfilePage> {
     const asOf = this.#now(); // read once, or the loop might never catch up with an import
-    while (!this.#list.advance(asOf, patient ? SLICE : Number.MAX_SAFE_INTEGER))
-      await new Promise((resolve) => setImmediate(resolve));
+    while (!this.#list.advance(asOf, SLICE)) await new Promise((resolve) => setImmediate(resolve));
     return this.#list.list(query);
   }
 
