@@ -11,13 +11,6 @@ const THIS = fileURLToPath(import.meta.url);
 
 /** Each reads the whole file as a stream and counts its rows; of CSV, as objects (`columns: true`). */
 const FORMS = {
-  'csv-parse, data events': async (file) => {
-    let rows = 0;
-    const parser = parse({ columns: true });
-    parser.on('data', () => rows++);
-    await pipeline(createReadStream(file), parser);
-    return rows;
-  },
   'csv-parse, readable events': async (file) => {
     let rows = 0;
     const parser = parse({ columns: true });
@@ -25,11 +18,6 @@ const FORMS = {
       while (parser.read() !== null) rows++;
     });
     await pipeline(createReadStream(file), parser);
-    return rows;
-  },
-  'csv-parse, for await': async (file) => {
-    let rows = 0;
-    for await (const _row of createReadStream(file).pipe(parse({ columns: true }))) rows++;
     return rows;
   },
   'csv-parse, on_record': async (file) => {

@@ -1,4 +1,5 @@
 // npm run bench [-- --rows 1000000 --runs 5 --only startup,csv --write]
+//   `--only compare --against <checkout>`: this build and that of another checkout.
 // Prints a Markdown table for each section; --write keeps them in bench/results.md, where sections that were
 // not run stay as they are.
 import { existsSync } from 'node:fs';
@@ -15,6 +16,7 @@ const { values } = parseArgs({
     rows: { type: 'string', default: '1000000' },
     runs: { type: 'string', default: '5' },
     only: { type: 'string' },
+    against: { type: 'string' },
     write: { type: 'boolean', default: false },
   },
 });
@@ -38,7 +40,7 @@ async function bench() {
   for (const name of names.filter((section) => wanted.includes(section))) {
     console.error(`${name}:`);
     const { title, measure } = SECTIONS[name];
-    const text = await measure({ rows, runs }).catch((error) => {
+    const text = await measure({ rows, runs, other: values.against }).catch((error) => {
       process.exitCode = 1;
       return `Not measured: ${error.message.split('\n').slice(0, 5).join(' ')}`;
     });

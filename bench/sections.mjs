@@ -1,4 +1,5 @@
 // What is measured: a section is a row of this table, and each of its cases is run in turn with the others.
+import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { reading } from './baselines.mjs';
 import { bytesIn, interleave, node } from './measure.mjs';
@@ -25,6 +26,7 @@ const PLAN = ['--dry-run'];
 const CHANGED = ['--changed-only'];
 const KEYS = ['-o', 'track_keys=true'];
 const PARSER = 'csv-parse, readable events';
+const RECORD = 'csv-parse, on_record';
 const FEW = fileURLToPath(new URL('../fixtures/companies.csv', import.meta.url));
 
 /** Plan, and plan and send, of one file. */
@@ -43,6 +45,24 @@ const beside = (first, second, make) => ({
     ...both(second, await make(given.rows), given),
   }),
 });
+
+/** What two builds are compared in: this checkout, and another one that is built too. */
+const COMPARED = {
+  '--version':
+    ({ script }) =>
+    () =>
+      node(script, ['--version']),
+  '--help':
+    ({ script }) =>
+    () =>
+      node(script, ['--help']),
+  'import of 12 rows': (given) => importOnce(FEW, ['--no-wait'], { ...given, rows: 12 }),
+  'CSV: plan': (given, csv) => importOnce(csv, PLAN, given),
+  'CSV: plan and send': (given, csv) => importOnce(csv, FAST, given),
+  'JSON Lines: plan and send': (given, _, lines) => importOnce(lines, FAST, given),
+  'CSV: sending, 50 ms over TLS': (given, csv, _, secure) =>
+    importOnce(csv, FAST, { ...given, ...secure, sending: true }),
+};
 
 /**
  * `cases` has the sections' measurements by name, each of which gives a sample; `against` names the case that another is compared
@@ -89,15 +109,12 @@ const TABLE = {
     title: 'CSV',
     cases: async ({ rows, url }) => {
       const file = await input('csv', rows);
-      const forms = [PARSER, 'csv-parse, data events', 'csv-parse, for await', 'csv-parse, on_record'];
       return {
-        ...Object.fromEntries(forms.map((form) => [form, reading(form, file, rows)])),
+        [PARSER]: reading(PARSER, file, rows),
+        [RECORD]: reading(RECORD, file, rows),
         'plan (--dry-run)': importOnce(file, PLAN, { rows, url }),
         'plan and send': importOnce(file, FAST, { rows, url }),
-        'plan and send, --changed-only, nothing known': importOnce(file, [...FAST, ...CHANGED], {
-          rows,
-          url,
-        }),
+        'plan and send, --changed-only': importOnce(file, [...FAST, ...CHANGED], { rows, url }),
       };
     },
   },
@@ -199,6 +216,23 @@ const TABLE = {
     note: async ({ rows, states: [tracked, plain] }) =>
       `\`track_keys\` adds ${perRow((await bytesIn(tracked)) - (await bytesIn(plain)), rows)} to the state folder.`,
   },
+  compare: {
+    title: 'Two builds',
+    onRequest: true,
+    time: milliseconds,
+    against: Object.fromEntries(Object.keys(COMPARED).map((name) => [`${name}: this`, `${name}: other`])),
+    cases: async ({ rows, url, after, other }) => {
+      if (!other) throw new Error('name the checkout to compare with: --against <folder>');
+      const secure = await startSink(after, { latency: 50, tls: true });
+      const given = [await input('csv', rows), await input('ndjson', rows), secure];
+      const builds = { other: resolve(other), this: fileURLToPath(new URL('..', import.meta.url)) };
+      const cases = {};
+      for (const [name, of] of Object.entries(COMPARED))
+        for (const [build, folder] of Object.entries(builds))
+          cases[`${name}: ${build}`] = of({ rows, url, script: join(folder, 'bin/profiles.js') }, ...given);
+      return cases;
+    },
+  },
   resume: {
     title: 'Resume',
     cases: async ({ url, after }) => {
@@ -220,13 +254,13 @@ const TABLE = {
 const perRow = (bytes, rows) => `${(bytes / rows).toFixed(1)} bytes a row`;
 
 /** Runs the cases against a sink, and ends what they started. */
-async function measure({ least = 1, cases, against, time, note }, { rows, runs }) {
+async function measure({ least = 1, cases, against, time, note }, { rows, runs, other }) {
   const ends = [];
   const after = (end) => ends.push(end);
   const states = [];
   try {
     const { url } = await startSink(after);
-    const made = await cases({ rows, url, after, states });
+    const made = await cases({ rows, url, after, states, other });
     if (least > 1) await interleave(made, 1); // fills the cache of files
     const samples = await interleave(made, Math.max(runs, least));
     return [comparison(samples, { against, time }), await note?.({ rows, states })]

@@ -3,19 +3,10 @@
 // command spends half of its time compiling. The code is kept in the package's own folder: whoever can write
 // there can change the program itself. If that folder cannot be written, no code is kept. Node 22.1 and later
 // have a compile cache of their own, which is used instead.
-const {
-  closeSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} = require('node:fs');
+const { mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } = require('node:fs');
 const { enableCompileCache } = module.constructor; // as node:module has it, which would load more
 const { join } = require('node:path');
+const { deserialize, serialize } = require('node:v8');
 const { Script } = require('node:vm');
 
 const DIST = join(__dirname, '../dist');
@@ -89,69 +80,37 @@ class Loader {
   }
 }
 
-/**
- * A file of compiled code: 4 bytes with the length of the index (little-endian), the index as JSON, and the
- * code of one file after the other.
- */
+/** A file of compiled code by name of its source, after a checksum: V8 would run damaged code without checking it. */
 class KeptCode {
-  #index = {};
-  /**
-   * Stays open while the program runs, so that the code of a file that is loaded later is read only then and
-   * does not take memory before.
-   */
-  #file;
-  #size;
-  #start;
+  #files = new Map();
 
   constructor(path) {
     this.path = path;
     try {
-      this.#file = openSync(path);
-      this.#size = fstatSync(this.#file).size;
-      this.#start = 4 + this.#bytes(0, 4).readUInt32LE(0);
-      this.#index = JSON.parse(this.#bytes(4, this.#start).toString('latin1'));
+      const bytes = readFileSync(path);
+      const files = bytes.subarray(4);
+      if (bytes.readUInt32LE() === sumOf(files)) this.#files = deserialize(files);
     } catch {
       // There is no such file yet, or it is damaged: everything is compiled.
     }
   }
 
   read(name, stamp) {
-    const entry = this.#index[name];
-    if (entry?.stamp !== stamp) return undefined;
-    try {
-      const code = this.#bytes(this.#start + entry.from, this.#start + entry.to);
-      // V8 would run damaged code without checking it.
-      return sumOf(code) === entry.sum ? code : undefined;
-    } catch {
-      return undefined; // damaged
-    }
-  }
-
-  #bytes(from, to) {
-    if (to > this.#size) throw new RangeError('beyond its end');
-    const bytes = Buffer.alloc(to - from);
-    readSync(this.#file, bytes, 0, bytes.length, from);
-    return bytes;
+    const kept = this.#files.get(name);
+    return kept?.stamp === stamp ? kept.code : undefined;
   }
 
   write(loaded) {
-    if (this.#file !== undefined) closeSync(this.#file); // Windows cannot replace an open file
-    const files = {};
-    const parts = [];
-    let from = 0;
-    for (const [name, { script, stamp }] of loaded) {
-      const code = script.createCachedData();
-      files[name] = { stamp, from, to: from + code.length, sum: sumOf(code) };
-      from += code.length;
-      parts.push(code);
-    }
-    const index = Buffer.from(JSON.stringify(files), 'latin1');
-    const start = Buffer.alloc(4);
-    start.writeUInt32LE(index.length);
+    const files = new Map();
+    for (const [name, { script, stamp }] of loaded)
+      files.set(name, { stamp, code: script.createCachedData() });
+    const bytes = serialize(files);
+    const sum = Buffer.alloc(4);
+    sum.writeUInt32LE(sumOf(bytes));
     const part = `${this.path}.${process.pid}`;
     try {
       mkdirSync(CACHE, { recursive: true });
-      writeFileSync(part, Buffer.concat([start, index, ...parts]));
+      writeFileSync(part, Buffer.concat([sum, bytes]));
       renameSync(part, this.path);
     } catch {
       try {

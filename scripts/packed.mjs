@@ -2,15 +2,14 @@
 // file into an empty folder and globally, and a clone globally. Then runs what the README says to run first:
 // node scripts/packed.mjs [version…]
 import { execFile } from 'node:child_process';
-import { copyFile, mkdir, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { copyFile, cp, mkdir, mkdtemp, readFile, realpath, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { delimiter, dirname, join, resolve } from 'node:path';
 import { promisify } from 'node:util';
-import { installGlobally } from './install-ways.mjs';
 import { chosenNodes, nodeOf } from './node-versions.mjs';
 
 const run = promisify(execFile);
-const shell = process.platform === 'win32'; // npm and npx are scripts there
+const windows = process.platform === 'win32'; // npm and npx are scripts there
 const LIBRARY = `
   import { planImport } from 'profiles-cli';
   import { startSandbox } from 'profiles-cli/sandbox';
@@ -27,16 +26,73 @@ const [, stated] = /All (\d+) packages that it installs/.exec(await readFile('RE
  * package.json with a warning.
  */
 async function dryPublish(file) {
-  const { stderr } = await run('npm', ['publish', '--dry-run', file], { shell });
+  const { stderr } = await run('npm', ['publish', '--dry-run', file], { shell: windows });
   const warnings = stderr
     .split('\n')
     .filter((line) => line.startsWith('npm warn') && !/logged in|Unknown (user|env) config/.test(line));
   if (warnings.length > 0) throw new Error(`npm publish --dry-run:\n${warnings.join('\n')}`);
 }
 
+/** Copies the tracked files of this checkout, as a clone has them. */
+async function cloneTo(folder) {
+  const { stdout } = await run('git', ['ls-files', '-z'], { maxBuffer: 2 ** 24 });
+  for (const name of stdout.split('\0').filter(Boolean)) {
+    await cp(name, join(folder, name)).catch((error) => {
+      if (error.code !== 'ENOENT') throw error; // deleted, but not committed yet
+    });
+  }
+}
+
+/** The commands below "Your first import" in the README, without comments. */
+async function firstImport() {
+  const text = await readFile('README.md', 'utf8');
+  const block = /^## Your first import\n[^`]*```sh\n([\s\S]*?)```/m.exec(text)[1];
+  return block
+    .split('\n')
+    .map((line) => line.replace(/ {2,}#.*/, '').trim())
+    .filter(Boolean);
+}
+
+/**
+ * Installs globally into an empty prefix, from the packed file or from a clone. Then runs the commands of the
+ * README, and checks completion and man page.
+ * @param {{ root: string, node: NodeJS.ProcessEnv, file: string, way: 'tarball' | 'clone' }} given
+ */
+async function installGlobally({ root, node, file, way }) {
+  const at = (name) => join(root, `${way}-${name}`);
+  for (const name of ['home', 'prefix', 'work']) await mkdir(at(name), { recursive: true });
+  const quiet = { shell: windows, maxBuffer: 2 ** 24 };
+  // npm uses its usual registry and cache, but nothing else of this user.
+  const npm = { ...node, npm_config_prefix: at('prefix') };
+  if (way === 'clone') {
+    await cloneTo(at('clone'));
+    await run('npm', ['ci'], { ...quiet, cwd: at('clone'), env: npm });
+    await run('npm', ['install', '--global', '.'], { ...quiet, cwd: at('clone'), env: npm });
+  } else await run('npm', ['install', '--global', file], { ...quiet, cwd: at('work'), env: npm });
+
+  const bin = windows ? at('prefix') : join(at('prefix'), 'bin');
+  const home = at('home');
+  const env = {
+    ...(windows ? { SystemRoot: process.env.SystemRoot, APPDATA: home, LOCALAPPDATA: home } : {}),
+    HOME: home,
+    USERPROFILE: home,
+    PATH: [bin, dirname(node.NODE_BINARY), ...(windows ? [] : ['/usr/bin', '/bin'])].join(delimiter),
+  };
+  await mkdir(join(at('work'), 'fixtures'));
+  await copyFile(resolve('fixtures/companies.csv'), join(at('work'), 'fixtures/companies.csv'));
+  const here = { cwd: at('work'), env };
+  for (const line of await firstImport()) await run(line, { ...here, shell: true });
+  const { stdout: script } = await run('profiles completion bash', { ...here, shell: true });
+  if (!script.includes('profiles')) throw new Error(`${way}: no completion script`);
+  if (windows) return;
+  const page = await realpath(join(at('prefix'), 'share/man/man1/profiles.1'));
+  if (!(await readFile(page, 'utf8')).includes('.SS import'))
+    throw new Error(`${way}: ${page} is not the man page`);
+}
+
 const root = await mkdtemp(join(tmpdir(), 'profiles-packed-'));
 try {
-  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', root], { shell });
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', root], { shell: windows });
   const [packed] = JSON.parse(stdout.slice(stdout.search(/^\[/m)));
   const file = join(root, packed.filename);
   const kB = (bytes) => `${Math.round(bytes / 1000).toLocaleString('en')} kB`;
@@ -55,7 +111,7 @@ try {
     // Its own config and state, and not those of this user.
     const own = { XDG_CONFIG_HOME: cwd, APPDATA: cwd, PROFILES_STATE_DIR: join(cwd, 'state') };
     const env = { ...path, ...own };
-    const here = { cwd, env, shell };
+    const here = { cwd, env, shell: windows };
     await run('npm', ['install', '--prefix', cwd, file], here);
     const lock = JSON.parse(await readFile(join(cwd, 'node_modules/.package-lock.json'), 'utf8'));
     const packages = Object.keys(lock.packages).length;

@@ -1,6 +1,6 @@
 // npm run screenshots [-- terminal page report]: writes the pictures in docs/, all or some of them. `terminal` is
 // drawn by its test; `page` is the sandbox's page after a real rehearsal, and `report` the report of a real import,
-// in Chromium. `report <folder>` writes it there in every form: light, dark, narrow, wide, and on paper.
+// in Chromium.
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -122,8 +122,7 @@ const page = () =>
     await shoot('narrow', 'jobs', { width: 360, height: 720 });
   });
 
-/** @param target a folder for every form; without one, the picture of the documents is written */
-const report = (target) => {
+const report = () => {
   const faults = ['--fault', '503:nth=2,retry-after=1', '--fault', 'fail-job:nth=4'];
   return rehearse(['--no-page', '--rows-per-second', '2500', ...faults], async (rehearsal) => {
     const { folder, addresses, importFiles, open } = rehearsal;
@@ -154,23 +153,7 @@ const report = (target) => {
     await importFiles(files, ['--skip-invalid', ...types, ...sending, '--report', 'report.html']);
 
     const address = pathToFileURL(join(folder, 'report.html')).href;
-    if (target === undefined) {
-      await (await open(address, 1_120, 1_180)).screenshot({ path: at('../docs/report.png') });
-      return;
-    }
-    for (const [name, width, scheme] of [
-      ['light', 1_120, 'light'],
-      ['dark', 1_120, 'dark'],
-      ['narrow', 360, 'light'],
-      ['wide', 1_600, 'light'],
-    ]) {
-      const shown = await open(address, width, 900, scheme);
-      await shown.screenshot({ path: join(target, `${name}.png`), fullPage: true });
-    }
-    const paper = await open(address, 688, 900, 'dark'); // A4 without margins
-    await paper.emulateMedia({ media: 'print', colorScheme: null });
-    await paper.screenshot({ path: join(target, 'print.png'), fullPage: true });
-    await paper.pdf({ path: join(target, 'print.pdf'), format: 'A4', printBackground: false });
+    await (await open(address, 1_120, 1_180)).screenshot({ path: at('../docs/report.png') });
   });
 };
 
@@ -180,9 +163,5 @@ const terminal = () => {
 };
 
 const PICTURES = { terminal, page, report };
-const [first, target] = process.argv.slice(2);
-if (first === 'report' && target && !Object.hasOwn(PICTURES, target)) await report(target);
-else {
-  const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(PICTURES);
-  for (const name of wanted) await PICTURES[name]();
-}
+const named = process.argv.slice(2);
+for (const name of named.length > 0 ? named : Object.keys(PICTURES)) await PICTURES[name]();
