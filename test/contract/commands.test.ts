@@ -1,8 +1,7 @@
-/** Every command that talks to the service, with Prism between it and the sandbox: no violation in either direction. Long because each operation has its cases. */
+/** Every command that talks to the service, with Prism between it and the sandbox: no violation in either direction. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import type { Summary } from '../../src/engine/model.js';
 import { JOB_STATES } from '../../src/engine/service/names.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { type CliOptions, type CliResult, cli, scratch } from '../support/cli.js';
@@ -11,7 +10,6 @@ import { type Exchange, OPENAPI, type Validated, validated } from './prism.js';
 
 const FIXTURES = resolve(import.meta.dirname, '../../fixtures');
 const COMPANIES = join(FIXTURES, 'companies.csv');
-const USERS = join(FIXTURES, 'users.csv');
 
 /** Each look at it takes `step` milliseconds: jobs end after so many requests, however fast the machine. */
 const clock = { time: Date.parse('2026-01-02T03:04:05Z'), step: 40, now: () => (clock.time += clock.step) };
@@ -55,89 +53,14 @@ function run(argv: string[], options: CliOptions = {}): Promise<CliResult> {
   return cli(argv, { cwd: folder, clock: fastClock(), ...options, env });
 }
 
-/** The same with `--json`; gives its document. */
-async function runJson<T = Summary>(argv: string[], code = 0, options: CliOptions = {}): Promise<T> {
-  const result = await run([...argv, '--json'], options);
-  expect(result.code, result.stderr).toBe(code);
-  return JSON.parse(result.stdout) as T;
-}
-
-interface Job {
-  job_id: string;
-  status: string;
-}
-
-describe('import', () => {
-  test.each([
-    'companies.csv',
-    'companies.json',
-    'companies.ndjson',
-    'users.csv',
-    'users.json',
-    'users.ndjson',
-  ])('%s', async (name) => {
-    const { status, rows } = await runJson(['import', join(FIXTURES, name)]);
-    expect(status).toBe('completed');
-    expect(rows.read).toBeGreaterThan(10);
-    expect(rows.completed).toBe(rows.read);
-  });
-
-  test('companies, then users, in chunks, several jobs at a time', async () => {
-    const flags = ['--chunk-size', '3', '--concurrency', '3'];
-    const { status, jobs } = await runJson(['import', COMPANIES, USERS, ...flags]);
-    expect(status).toBe('completed');
-    expect(jobs.length).toBeGreaterThan(6);
-  });
-
-  test('stdin', async () => {
-    const { status } = await runJson(['import', '-'], 0, { stdin: '{"user_id":"u-1","n":1.50}\n' });
-    expect(status).toBe('completed');
-  });
-
-  test('through every state of a job', async () => {
-    clock.step = 2;
-    onTestFinished(() => {
-      clock.step = 40;
-    });
-    await runJson(['import', COMPANIES]);
-    const states = base.exchanges.slice(1).map(({ body }) => (body as Job).status);
-    expect([...new Set(states)]).toEqual([...JOB_STATES].filter((state) => state !== 'failed'));
-  });
-
-  test('only what changed', async () => {
-    await runJson(['import', COMPANIES]);
-    const before = exchanges().length;
-    const { rows } = await runJson(['import', COMPANIES, '--changed-only']);
-    expect(rows.unchanged).toBe(rows.read);
-    expect(exchanges().length).toBe(before);
-  });
-
-  test('users against the user properties', async () => {
-    await runJson(['import', USERS]);
-    const stdin = 'user_id,sesions,score\nu-9,3,often\n';
-    const { plan } = await runJson(['import', '-', '--dry-run', '-o', 'check_properties=true'], 0, { stdin });
-    expect(plan?.properties).toEqual({
-      new: [],
-      near: [{ key: 'sesions', like: 'sessions' }],
-      types: [{ key: 'score', here: 'string', service: 'number' }],
-    });
-    expect(lookups.exchanges.map(({ path }) => path)).toEqual([
-      '/api/v1/analytics/exports/lookups/user_properties',
-    ]);
-  });
-
-  test('whatever can be read of the odd fixtures', async () => {
-    const files = readdirSync(join(FIXTURES, 'input')).map((name) => join(FIXTURES, 'input', name));
-    for (const file of files) {
-      const shape = /identifier|users/.test(file) ? [] : ['--kind', 'companies'];
-      await run(['import', file, ...shape, '--skip-invalid', '--no-wait']);
-    }
-    expect(sandbox.ledger().filter(({ accepted }) => accepted !== null).length).toBeGreaterThan(20);
-  });
-});
-
-describe('an import that does not go smoothly', () => {
-  test.each([
+/** Command lines, with the fault that is set and how each is to end. */
+test.each<[line: string, code: number, fault?: string, then?: string]>([
+  ...['companies', 'users'].flatMap((kind) =>
+    ['csv', 'json', 'ndjson'].map((format): [string, number] => [`import {fixtures}/${kind}.${format}`, 0]),
+  ),
+  ['import {companies} {users} --chunk-size 3 --concurrency 3', 0],
+  ['import {companies} --changed-only', 0, undefined, 'import {companies} --changed-only'],
+  ...[
     '408:nth=1',
     '409:nth=1',
     '413:nth=1',
@@ -149,143 +72,100 @@ describe('an import that does not go smoothly', () => {
     '503:nth=2,on=job',
     '429:nth=2,on=job,retry-after=1',
     'job-404:nth=2',
-    'unknown-status:first=1',
-  ])('%s', async (fault) => {
-    sandbox.faults.add(fault);
-    const { status } = await runJson(['import', COMPANIES, '--chunk-size', '5']);
-    expect(status).toBe('completed');
-    expect(sandbox.ledger().some((entry) => entry.fault === fault) || fault.startsWith('unknown')).toBe(true);
+  ].map((fault): [string, number, string] => ['import {companies} --chunk-size 5', 0, fault]),
+  ['import {companies} --chunk-size 5', 0, 'unknown-status:first=1'],
+  ['import {companies}', 7, 'fail-job:first=1'],
+  ['import {companies}', 5, 'short-job:first=1'],
+  ['import {companies} --chunk-size 5 --on-failure continue', 5, '422:nth=1'],
+  ['import {companies} --chunk-size 5', 4, '401:nth=2', 'resume'],
+  ['import {companies} --chunk-size 5', 4, '403:nth=2', 'resume'],
+  ['import {companies} --chunk-size 5', 6, '422:nth=2', 'resume'],
+  ['import {companies} --chunk-size 5', 6, '405:nth=2', 'resume'],
+  ['import {companies} --chunk-size 5 --no-wait', 0, undefined, 'jobs --refresh'],
+  ['identify user u/1 --company 00042 --set plan=pro', 0],
+  ['identify company c-1 --set name=A', 0, '204:first=1,on=identify'],
+  ['identify company c-1 --set name=A', 0, '200:first=1,on=identify'],
+  ['identify company c-1 --set name=A', 6, '422:first=1,on=identify'],
+  ['identify company c-1 --set name=A', 0, '503:first=1,on=identify'],
+  ['identify company c-1 --set name=A', 4, '401:first=1,on=identify'],
+  ['lookups user-properties', 0],
+  ['lookups embeds', 0],
+  ['lookups checklists', 0],
+  ['job urn:profiles:job:default/none-1', 6],
+  ['doctor', 0],
+])('profiles %s: %i %s', async (line, code, fault, then) => {
+  const words = (text: string): string[] =>
+    text
+      .replace(/\{(companies|users)}/g, '{fixtures}/$1.csv')
+      .replaceAll('{fixtures}', FIXTURES)
+      .split(' ');
+  if (fault) sandbox.faults.add(fault);
+  const result = await run(words(line));
+  expect(result.code, result.stderr).toBe(code);
+  expect(exchanges()).not.toEqual([]);
+  if (fault && !/^(?:fail|short|unknown)/.test(fault))
+    expect(sandbox.ledger().map((entry) => entry.fault)).toContain(fault);
+  if (then) expect(await run(words(then))).toMatchObject({ code: 0 });
+  if (/^import(?!.*no-wait)/.test(line) && code === 0)
+    expect(sandbox.count('companies') + sandbox.count('users')).toBeGreaterThan(10);
+});
+
+test.each([['import', COMPANIES], ['lookups', 'embeds'], ['doctor']])(
+  '%s with a wrong token',
+  async (...words) => {
+    expect((await run(words, { env: { PROFILES_TOKEN: 'of-another-account' } })).code).toBe(4);
+    expect(new Set(exchanges().map(({ status }) => status))).toEqual(new Set([401]));
+  },
+);
+
+describe('import', () => {
+  test('of stdin', async () => {
+    const { code } = await run(['import', '-'], { stdin: '{"user_id":"u-1","n":1.50}\n' });
+    expect(code).toBe(0);
   });
 
-  test.each([
-    ['fail-job:first=1', 7, 'failed'],
-    ['short-job:first=1', 5, 'partial'],
-  ])('%s', async (fault, code, status) => {
-    sandbox.faults.add(fault);
-    expect(await runJson(['import', COMPANIES], code)).toMatchObject({ status });
+  test('through every state of a job', async () => {
+    clock.step = 2;
+    onTestFinished(() => {
+      clock.step = 40;
+    });
+    await run(['import', COMPANIES]);
+    const states = base.exchanges.slice(1).map(({ body }) => (body as { status: string }).status);
+    expect([...new Set(states)]).toEqual([...JOB_STATES].filter((state) => state !== 'failed'));
   });
 
-  test.each([
-    ['401:nth=2', 4],
-    ['403:nth=2', 4],
-    ['422:nth=2', 6],
-    ['405:nth=2', 6],
-  ])('%s, then resumed', async (fault, code) => {
-    sandbox.faults.add(fault);
-    const first = await runJson(['import', COMPANIES, '--chunk-size', '5'], code);
-    expect(first.status).toBe('stopped');
-    const last = await runJson(['resume']);
-    expect(last).toMatchObject({ run: first.run, status: 'completed' });
-    expect(last.rows.completed).toBe(last.rows.read);
+  test('of users, against the user properties', async () => {
+    await run(['import', join(FIXTURES, 'users.csv')]);
+    const stdin = 'user_id,sesions,score\nu-9,3,often\n';
+    const words = ['import', '-', '--dry-run', '-o', 'check_properties=true'];
+    expect((await run(words, { stdin })).code).toBe(0);
+    expect(lookups.exchanges.map(({ path }) => path)).toEqual([
+      '/api/v1/analytics/exports/lookups/user_properties',
+    ]);
   });
 
-  test('422, and on', async () => {
-    sandbox.faults.add('422:nth=1');
-    const flags = ['--chunk-size', '5', '--on-failure', 'continue'];
-    expect(await runJson(['import', COMPANIES, ...flags], 5)).toMatchObject({ status: 'partial' });
-  });
-
-  test('a wrong token', async () => {
-    const env = { PROFILES_TOKEN: 'of-another-account' };
-    expect(await runJson(['import', COMPANIES], 4, { env })).toMatchObject({ status: 'stopped' });
-    expect(base.exchanges.map(({ status }) => status)).toEqual([401]);
+  test('of whatever can be read of the odd fixtures', async () => {
+    const files = readdirSync(join(FIXTURES, 'input')).map((name) => join(FIXTURES, 'input', name));
+    for (const file of files) {
+      const shape = /identifier|users/.test(file) ? [] : ['--kind', 'companies'];
+      await run(['import', file, ...shape, '--skip-invalid', '--no-wait']);
+    }
+    expect(sandbox.ledger().filter(({ accepted }) => accepted !== null).length).toBeGreaterThan(20);
   });
 });
 
-describe('jobs', () => {
-  let ids: string[];
-  beforeEach(async () => {
-    const { jobs } = await runJson(['import', COMPANIES, '--chunk-size', '5', '--no-wait']);
-    ids = jobs.map(({ job_id }) => job_id);
-  });
-
-  test('job, with its id as one segment', async () => {
-    const [id = ''] = ids;
-    expect(id).toMatch(/:.*\//);
-    expect(await runJson<Job>(['job', id])).toMatchObject({ job_id: id });
-    // Prism passed the segment on as it came.
-    const path = `/v1/background_jobs/${encodeURIComponent(id)}`;
+test('a job by its id, which is one segment of the path, by its URL, watched, and with an escape in it', async () => {
+  await run(['import', COMPANIES, '--chunk-size', '5', '--no-wait']);
+  const ids = base.exchanges.map(({ body }) => (body as { job_id: string }).job_id);
+  const path = `/v1/background_jobs/${encodeURIComponent(ids[0]!)}`;
+  for (const id of [ids[0]!, base.url + path]) {
+    expect((await run(['job', id])).code).toBe(0);
     expect(base.exchanges.at(-1)).toMatchObject({ method: 'GET', path, status: 200 });
     expect(sandbox.ledger().at(-1)).toMatchObject({ operation: 'job', path, status: 200 });
-  });
-
-  test('job with a URL, and with an id that has an escape in it', async () => {
-    const [id = ''] = ids;
-    const url = `${base.url}/v1/background_jobs/${encodeURIComponent(id)}`;
-    expect(await runJson<Job>(['job', url])).toMatchObject({ job_id: id });
-    expect((await run(['job', '%2E%2E'])).code).toBe(6);
-    expect(sandbox.ledger().at(-1)).toMatchObject({
-      operation: 'job',
-      path: '/v1/background_jobs/%252E%252E',
-    });
-  });
-
-  test('job --watch', async () => {
-    const records = await runJson<Job[]>(['job', ...ids, '--watch']);
-    expect(new Set(records.map(({ status }) => status))).toEqual(new Set(['completed']));
-  });
-
-  test('jobs --refresh', async () => {
-    const records = await runJson<Job[]>(['jobs', '--refresh']);
-    expect(records.map(({ job_id }) => job_id).sort()).toEqual([...ids].sort());
-  });
-
-  test('an unknown one', async () => {
-    const { code, stderr } = await run(['job', 'urn:profiles:job:default/none-1']);
-    expect([code, stderr]).toEqual([6, expect.stringContaining(' not found: ')]);
-  });
-});
-
-describe('lookups', () => {
-  test.each(['user-properties', 'embeds', 'checklists'])('%s', async (list) => {
-    await runJson(['import', USERS]);
-    expect((await runJson<object[]>(['lookups', list])).length).toBeGreaterThan(2);
-  });
-
-  test('with a wrong token', async () => {
-    expect((await run(['lookups', 'embeds'], { env: { PROFILES_TOKEN: 'wrong' } })).code).toBe(4);
-    expect(lookups.exchanges.map(({ status }) => status)).toEqual([401]);
-  });
-});
-
-describe('identify', () => {
-  test('company', async () => {
-    const values = [
-      '--set',
-      'name=Żółw, S.A.',
-      '--set',
-      'size=12',
-      '--metadata',
-      '{"nested":{"a":[1,null]}}',
-    ];
-    expect((await run(['identify', 'company', '00042', ...values])).code).toBe(0);
-    expect(sandbox.show('companies', '00042')?.metadata).toMatchObject({ name: 'Żółw, S.A.', size: 12 });
-  });
-
-  test.each([
-    ['204:first=1,on=identify', 0],
-    ['200:first=1,on=identify', 0],
-    ['422:first=1,on=identify', 6],
-    ['503:first=1,on=identify', 0],
-    ['401:first=1,on=identify', 4],
-  ])('company, answered %s', async (fault, code) => {
-    sandbox.faults.add(fault);
-    expect((await run(['identify', 'company', 'c-1', '--set', 'name=A'])).code).toBe(code);
-  });
-
-  test('user', async () => {
-    expect((await run(['identify', 'user', 'u/1', '--company', '00042', '--set', 'plan=pro'])).code).toBe(0);
-    expect(sandbox.show('users', 'u/1')).toMatchObject({ metadata: { plan: 'pro' } });
-  });
-});
-
-test.each([
-  ['in order', {}, 0],
-  ['with a wrong token', { PROFILES_TOKEN: 'wrong' }, 4],
-])('doctor, %s', async (_, env, code) => {
-  const result = await run(['doctor'], { env });
-  expect(result.code, result.stdout).toBe(code);
-  expect(exchanges()).toHaveLength(2);
+  }
+  expect((await run(['job', ...ids, '--watch'])).code).toBe(0);
+  expect((await run(['job', '%2E%2E'])).code).toBe(6);
+  expect(sandbox.ledger().at(-1)).toMatchObject({ path: '/v1/background_jobs/%252E%252E' });
 });
 
 test('between them they used every operation of the file', () => {

@@ -56,6 +56,7 @@ function requestProblems({ method, path, body }: WireExample['request']): string
   return against([...place, 'requestBody', 'content', 'application/json', 'schema'], body);
 }
 
+const JSON_TYPE = { 'content-type': 'application/json' };
 const examples = wireExamples();
 const isJson = ({ reply }: WireExample): boolean => reply.body !== undefined;
 
@@ -177,51 +178,22 @@ describe('the server that answers from the examples', () => {
     expect([server.violations, server.requests.length]).toEqual([[], 4]);
   });
 
-  test.for<[string, (server: WireServer) => Promise<unknown>, string]>([
+  test.for<[path: string, headers: Record<string, string>, body: string | undefined, says: string]>([
+    ['/v1/background_jobs/urn:example:jobs/42', {}, undefined, 'no operation'],
+    ['/v1/background_jobs/a', { authorization: 'Bearer KEY' }, undefined, 'Authorization'],
+    ['/v1/background_jobs/a', { 'x-api': '1' }, undefined, 'header x-api'],
+    ['/api/v1/analytics/exports/lookups/embeds', {}, undefined, 'no operation'],
+    ['/v1/companies/identify', {}, '{"company_id":"1"}', 'Content-Type'],
     [
-      'an id in two segments',
-      (at) => ask(`${at.baseUrl}/v1/background_jobs/urn:example:jobs/42`),
-      'no operation',
-    ],
-    [
-      'a wrong key',
-      (at) => ask(`${at.baseUrl}/v1/background_jobs/a`, { authorization: 'Bearer KEY' }),
-      'Authorization',
-    ],
-    ['another header', (at) => ask(`${at.baseUrl}/v1/background_jobs/a`, { 'x-api': '1' }), 'header x-api'],
-    [
-      'a lookup on the base host',
-      (at) => ask(`${at.baseUrl}/api/v1/analytics/exports/lookups/embeds`),
-      'no operation',
-    ],
-    [
-      'no content type',
-      (at) => ask(`${at.baseUrl}/v1/companies/identify`, {}, '{"company_id":"1"}'),
-      'Content-Type',
-    ],
-    [
-      'a flat item',
-      (at) =>
-        ask(
-          `${at.baseUrl}/v1/users/bulk_identify`,
-          { 'content-type': 'application/json' },
-          '{"users":[{"user_id":"1","name":"A"}]}',
-        ),
+      '/v1/users/bulk_identify',
+      JSON_TYPE,
+      '{"users":[{"user_id":"1","name":"A"}]}',
       'users[0]: unexpected key name',
     ],
-    [
-      'a number as id',
-      (at) =>
-        ask(
-          `${at.baseUrl}/v1/users/bulk_identify`,
-          { 'content-type': 'application/json' },
-          '{"users":[{"user_id":1}]}',
-        ),
-      'user_id is 1',
-    ],
-  ])('notes %s', async ([, act, says]) => {
+    ['/v1/users/bulk_identify', JSON_TYPE, '{"users":[{"user_id":1}]}', 'user_id is 1'],
+  ])('notes what is wrong with %s %j %s', async ([path, headers, body, says]) => {
     server = await startWireServer(examples);
-    await act(server);
+    await ask(server.baseUrl + path, headers, body);
     expect(server.violations.join('\n')).toContain(says);
   });
 });
