@@ -3,10 +3,10 @@
  * and languages, and the page, which has the same API below `/api`. They listen on loopback only.
  */
 import { randomBytes } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type Answer, refuse } from './answer.js';
 import type { Api } from './api.js';
-import { answersTo, sameText } from './listen.js';
+import { answersTo, readBody, sameText } from './listen.js';
 import { asset, shell, stranger } from './page/shell.js';
 
 /** Maximum size of a request body, in bytes. A body is a fault spec or settings. */
@@ -72,23 +72,12 @@ export function createKeyed(
     }
     if (site !== 'none' && !(isPage && site === 'same-origin')) return send(OTHERS);
     if (method === 'GET' && target === '/events') return events(reply);
-    void readBody(request).then(
-      async (body) => send(body === undefined ? TOO_LONG : await api.answer(method, target, body)),
+    void readBody(request, MOST_BYTES).then(
+      async (body) => send(body === undefined ? TOO_LONG : await api.answer(method, target, body.toString())),
       () => reply.destroy(),
     );
   });
   return { server, path: isPage ? `/${key}/` : `/${key}` };
-}
-
-/** @returns undefined if the body is too large */
-async function readBody(request: IncomingMessage): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    bytes += chunk.length;
-    if (bytes <= MOST_BYTES) chunks.push(chunk);
-  }
-  return bytes > MOST_BYTES ? undefined : Buffer.concat(chunks).toString('utf8');
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import type { Server } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { UsageError } from '../engine/errors.js';
 
@@ -47,6 +47,28 @@ export async function stopServer(server: Server): Promise<void> {
   const late = setTimeout(() => server.closeAllConnections(), GRACE_MS);
   await closed;
   clearTimeout(late);
+}
+
+/**
+ * Reads a body to its end, or only its first `stopAfter` bytes.
+ * @returns undefined if it has more than `most` bytes, which are not kept; `stopped` if it was not read to its end
+ */
+export async function readBody(
+  request: IncomingMessage,
+  most: number,
+  stopAfter?: number,
+): Promise<Buffer | undefined | 'stopped'> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  // If the loop ends early, the iterator must not close the connection, because it will be reset.
+  const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes <= most) chunks.push(chunk);
+    if (stopAfter !== undefined && bytes >= stopAfter) return 'stopped';
+  }
+  if (stopAfter !== undefined) return 'stopped';
+  return bytes > most ? undefined : Buffer.concat(chunks);
 }
 
 /** Names that a browser resolves to this machine without DNS: 127.0.0.0/8, `::1`, and localhost. */

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, refuse } from './answer.js';
 import { carriesOut, deliver, distort } from './deliver.js';
 import type { Fault } from './faults.js';
-import { answersTo } from './listen.js';
+import { answersTo, readBody } from './listen.js';
 import { type Found, find, type Outcome, perform, type Role, type Service } from './operations.js';
 
 /** The service's own headers (spec: response headers seen). */
@@ -63,8 +63,9 @@ async function exchange(
   });
   try {
     if (limits.latencyMs > 0) await sleep(limits.latencyMs, undefined, { signal: stop }).catch(() => {});
-    const body = await readBody(request, limits.maxBytes, fault);
-    if (body === 'reset') return void socket.resetAndDestroy();
+    const half = fault?.kind === 'reset-body' ? Number(headers['content-length'] ?? 0) / 2 : undefined;
+    const body = fault?.kind === 'reset-before' ? 'stopped' : await readBody(request, limits.maxBytes, half);
+    if (body === 'stopped') return void socket.resetAndDestroy();
     const { answer, accepted = null } = isTooMany(clock.now())
       ? { answer: tooMany(limits.rateLimit) }
       : await decide(found, headers, body, fault, service);
@@ -105,30 +106,6 @@ async function decide(
     return { answer: refuse(500, { message: `the sandbox failed: ${message}` }) };
   });
   return fault ? { ...outcome, answer: distort(fault, outcome.answer, now) } : outcome;
-}
-
-/**
- * Reads the body. If it is too large, it is read to its end but not kept (undefined). `reset`: a fault resets the
- * connection before that.
- */
-async function readBody(
-  request: IncomingMessage,
-  maxBytes: number,
-  fault: Fault | undefined,
-): Promise<Buffer | undefined | 'reset'> {
-  if (fault?.kind === 'reset-before') return 'reset';
-  const half = Number(request.headers['content-length'] ?? 0) / 2;
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  // If the loop ends early, the iterator must not close the connection, because it will be reset.
-  const body = request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>;
-  for await (const chunk of body) {
-    bytes += chunk.length;
-    if (bytes <= maxBytes) chunks.push(chunk);
-    if (fault?.kind === 'reset-body' && bytes >= half) return 'reset';
-  }
-  if (fault?.kind === 'reset-body') return 'reset';
-  return bytes > maxBytes ? undefined : Buffer.concat(chunks);
 }
 
 /** Answers requests that are not valid HTTP, also with an error in the shape of the spec. */

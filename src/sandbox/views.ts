@@ -5,7 +5,7 @@ import { FAIL_ROWS_WITH, type Limits } from './limits.js';
 import { dataType } from './lookups.js';
 import { plain } from './profile.js';
 import type { ProfileRow } from './profile-index.js';
-import { eachMember, space } from './raw-json.js';
+import { members } from './raw-json.js';
 import type { JobView } from './timeline.js';
 import type { World } from './world.js';
 
@@ -46,14 +46,8 @@ function typeOf(json: string): string {
 }
 
 export function profileLine(row: ProfileRow) {
-  const parts: string[] = [];
-  let length = 0;
-  eachMember(row.metadata, space(row.metadata, 0), (key, start, end) => {
-    if (length > LONGEST_PREVIEW) return;
-    const value = cut(plain(row.metadata.slice(start, end)), LONGEST_PREVIEW_VALUE);
-    parts.push(`${cut(key, LONGEST_PREVIEW_VALUE)}: ${value}`);
-    length += key.length + value.length;
-  });
+  const short = (text: string): string => cut(text, LONGEST_PREVIEW_VALUE);
+  const parts = [...members(row.metadata)].map(([key, value]) => `${short(key)}: ${short(plain(value))}`);
   return {
     id: row.id,
     company_id: row.companyId,

@@ -54,7 +54,7 @@ function run(argv: string[], options: CliOptions = {}): Promise<CliResult> {
 }
 
 /** Command lines, with the fault that is set and how each is to end. */
-test.each<[line: string, code: number, fault?: string, then?: string]>([
+test.each<[line: string, code: number, fault?: string | undefined, then?: string]>([
   ...['companies', 'users'].flatMap((kind) =>
     ['csv', 'json', 'ndjson'].map((format): [string, number] => [`import {fixtures}/${kind}.${format}`, 0]),
   ),
