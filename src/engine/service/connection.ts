@@ -1,8 +1,7 @@
 /**
- * A connection to the service, which carries one request at a time. What is read from its socket is filtered before
- * undici parses it: undici 7 destroys a connection on a `100 Continue` that it did not ask for, and takes an empty line
- * between two requests for nothing. net and tls pass what they read to `socket.push`, which is replaced on the socket;
- * nothing of undici itself is changed.
+ * A connection to the service, which carries one request at a time. Interim replies are taken out of what is read from
+ * its socket before undici parses it: undici 7 destroys a connection on a `100 Continue` that it did not ask for. net and
+ * tls pass what they read to `socket.push`, which is replaced on the socket; nothing of undici itself is changed.
  */
 import type { Socket } from 'node:net';
 import type { buildConnector, Dispatcher } from 'undici';
@@ -17,8 +16,8 @@ export class Connection {
   dispatcher!: Dispatcher;
   /** Number of complete replies on the current socket. */
   replies = 0;
-  /** `idle`: no request is outstanding. `waiting`: the final reply has not begun. `reply`: it has. */
-  #state: 'idle' | 'waiting' | 'reply' = 'idle';
+  /** Whether a request was written, and its final reply has not begun. */
+  #isWaiting = false;
   /** The beginning of a reply, until it is long enough to know its kind. */
   #held: Buffer = NOTHING;
   #socket: Socket | null = null;
@@ -38,13 +37,7 @@ export class Connection {
 
   /** Call this right before a request is written. */
   begins(): void {
-    this.#state = 'waiting';
-  }
-
-  /** Call this when a reply is complete. Bytes before the next request then close the connection. */
-  completed(): void {
-    this.replies++;
-    this.#state = 'idle';
+    this.#isWaiting = true;
   }
 
   /**
@@ -72,17 +65,16 @@ export class Connection {
     };
   }
 
-  /** Returns the bytes of a chunk that undici may read: no interim replies, and nothing between requests. */
+  /** Returns the bytes of a chunk that undici may read: no interim replies. */
   #read(socket: Socket, chunk: Buffer): Buffer {
-    if (this.#state === 'reply') return chunk;
-    if (this.#state === 'idle') return refuse(socket);
+    if (!this.#isWaiting) return chunk;
     let bytes = Buffer.concat([this.#held, chunk]);
     this.#held = NOTHING;
     for (;;) {
       const kind = replyKind(bytes);
       if (kind === 'broken') return refuse(socket, 'its status line is malformed');
       if (kind === 'final') {
-        this.#state = 'reply';
+        this.#isWaiting = false;
         return bytes;
       }
       const end = kind === 'interim' ? bytes.indexOf(HEAD_END) : -1;
@@ -96,11 +88,9 @@ export class Connection {
   }
 }
 
-/** Destroys a connection. @param reason given if the reply is malformed; named as errors of undici's parser are */
-function refuse(socket: Socket, reason?: string): Buffer {
-  socket.destroy(
-    reason === undefined ? undefined : Object.assign(new Error(reason), { name: 'HTTPParserError' }),
-  );
+/** Destroys a connection, with an error that is named as those of undici's parser are. */
+function refuse(socket: Socket, reason: string): Buffer {
+  socket.destroy(Object.assign(new Error(reason), { name: 'HTTPParserError' }));
   return NOTHING;
 }
 

@@ -171,7 +171,7 @@ export function exchange(
       },
       onResponseEnd() {
         if (!head || settled) return;
-        connection.completed();
+        connection.replies++;
         conclude(head).catch(failed);
       },
       onResponseError(_, error) {

@@ -135,6 +135,7 @@ describe('the next step', () => {
     ['halves of what was too large are sent', tooLarge(8, waiting(4), waiting(4)), 'send 0'],
     ['one after the other', tooLarge(8, completed(4), waiting(4)), 'send 1'],
     ['which says nothing of single rows', failed(8, tooLarge(8, completed(4), waiting(4))), 'send 0.1'],
+    ['and takes a request', failed(8, tooLarge(8, completed(4), waiting(4))), 'leave 0.1', { jobs: 2 }],
     ['one that fails is a matter of its own', tooLarge(8, failed(4), waiting(4)), 'repeat 0'],
   ])('%s', (_, source, step, rules = {}) => {
     expect(stepOf(source, { ...RULES, ...rules })).toBe(step);

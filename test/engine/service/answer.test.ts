@@ -116,6 +116,12 @@ describe('a bulk request', () => {
       'an object with the keys job_id, and no usable job_id',
     ],
     ['a job id that is no text', { job_id: 7 }, {}, 'an object with the keys job_id, and no usable job_id'],
+    [
+      'the token as its job id',
+      { job_id: '[token]' },
+      {},
+      'an object with the keys job_id, and no usable job_id',
+    ],
     ['an array', [{ job_id: 'j' }], {}, 'an array of 1'],
   ])('202 with %s is accepted, not traceable', (_, body, more, came) => {
     expect(classify(reply(202, body, more), NOW)).toEqual({

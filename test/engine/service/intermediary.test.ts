@@ -6,14 +6,22 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { BODY, testClient } from './support/client.js';
+import type { Answer } from '../../../src/engine/service/client.js';
+import { BODY, type TestClient, testClient } from './support/client.js';
 import { http, rawServer } from './support/servers.js';
 
 /** The reply to the nth request of a service in good health. */
 const accepted = (nth: number, headers: string[] = [`x-request-id: r-${nth}`]): string =>
   http(202, JSON.stringify({ job_id: `j-${nth}`, status: 'queued' }), headers);
-const idsOf = (answers: { type: string; body?: string }[]): unknown[] =>
-  answers.map((answer) => (answer.type === 'reply' ? JSON.parse(answer.body!).job_id : answer.type));
+const idsOf = (answers: readonly Answer[]): unknown[] =>
+  answers.map((answer) => (answer.type === 'reply' ? JSON.parse(answer.body).job_id : answer.type));
+
+/** The answers to so many requests, one after the other. */
+async function ask(client: TestClient, times: number): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  for (let i = 0; i < times; i++) answers.push(await client.submit('companies', BODY));
+  return answers;
+}
 
 describe('an answer that belongs to another request', () => {
   it.each<[name: string, headers: ((nth: number) => string[]) | undefined]>([
@@ -25,9 +33,7 @@ describe('an answer that belongs to another request', () => {
     const server = await rawServer((socket, nth) => {
       socket.write(nth === 2 ? replyTo(1) + replyTo(2) : replyTo(nth));
     });
-    const client = testClient(server.url);
-    const answers = [];
-    for (let i = 0; i < 4; i++) answers.push(await client.submit('companies', BODY));
+    const answers = await ask(testClient(server.url), 4);
     expect(idsOf(answers)).toEqual(['j-1', 'lost', 'j-3', 'j-4']);
     expect(answers[1]).toMatchObject({
       reason: expect.stringMatching(/answered with its reply to an earlier request \(job j-1/),
@@ -38,19 +44,15 @@ describe('an answer that belongs to another request', () => {
   it('a reply without a job id is one too', async () => {
     const untraceable = (nth: number): string => http(202, '{}', [`x-request-id: r-${nth}`]);
     const server = await rawServer((socket, nth) => socket.write(untraceable(nth === 2 ? 1 : nth)));
-    const client = testClient(server.url);
-    const types = [];
-    for (let i = 0; i < 3; i++) types.push((await client.submit('companies', BODY)).type);
-    expect(types).toEqual(['reply', 'lost', 'reply']);
+    const answers = await ask(testClient(server.url), 3);
+    expect(answers.map(({ type }) => type)).toEqual(['reply', 'lost', 'reply']);
   });
 
   it('a service whose refusals all have one request id is believed after the first doubt', async () => {
     const busy = http(409, '{"message":"busy"}', ['x-request-id: fixed']);
     const server = await rawServer((socket) => socket.write(busy));
-    const client = testClient(server.url);
-    const types = [];
-    for (let i = 0; i < 4; i++) types.push((await client.submit('companies', BODY)).type);
-    expect(types).toEqual(['reply', 'lost', 'reply', 'reply']);
+    const answers = await ask(testClient(server.url), 4);
+    expect(answers.map(({ type }) => type)).toEqual(['reply', 'lost', 'reply', 'reply']);
   });
 
   it('a refusal is one too', async () => {
@@ -58,9 +60,7 @@ describe('an answer that belongs to another request', () => {
     const server = await rawServer((socket, nth) => {
       socket.write(nth === 1 ? refusal : nth === 2 ? refusal + accepted(2) : accepted(nth));
     });
-    const client = testClient(server.url);
-    const answers = [];
-    for (let i = 0; i < 3; i++) answers.push(await client.submit('companies', BODY));
+    const answers = await ask(testClient(server.url), 3);
     expect(answers.map((answer) => answer.type === 'reply' && answer.status)).toEqual([422, false, 202]);
   });
 
@@ -103,9 +103,7 @@ describe('a service that repeats itself', () => {
     const server = await rawServer((socket, nth) => {
       socket.write(http(202, '{"job_id":"j","status":"queued"}', [`x-request-id: r-${nth}`]));
     });
-    const client = testClient(server.url);
-    const answers = [];
-    for (let i = 0; i < 4; i++) answers.push(await client.submit('companies', BODY));
+    const answers = await ask(testClient(server.url), 4);
     expect(idsOf(answers)).toEqual(['j', 'j', 'j', 'j']);
     expect(answers.map((answer) => answer.type === 'reply' && answer.warning !== undefined)).toEqual([
       false,
@@ -116,11 +114,14 @@ describe('a service that repeats itself', () => {
     expect(server.connections()).toBe(1);
   });
 
+  it('a reply with a request id is never that of a mock, on whichever connection it comes again', async () => {
+    const server = await rawServer((socket) => socket.write(accepted(1)));
+    expect(idsOf(await ask(testClient(server.url), 4))).toEqual(['j-1', 'lost', 'lost', 'lost']);
+  });
+
   it('a mock that knows one reply is understood at its second try', async () => {
     const server = await rawServer((socket) => socket.write(http(202, '{"job_id":"j","status":"queued"}')));
-    const client = testClient(server.url);
-    const answers = [];
-    for (let i = 0; i < 5; i++) answers.push(await client.submit('companies', BODY));
+    const answers = await ask(testClient(server.url), 5);
     expect(idsOf(answers)).toEqual(['j', 'lost', 'j', 'j', 'j']);
     expect(server.connections()).toBe(2);
   });
@@ -158,9 +159,7 @@ describe('interim replies', () => {
     ['102 of HTTP/1.0', 'HTTP/1.0 102 Processing\r\n\r\n'],
   ])('%s: skipped, and the connection is kept', async (_, interim) => {
     const server = await rawServer((socket, nth) => socket.write(interim + accepted(nth)));
-    const client = testClient(server.url);
-    const answers = [];
-    for (let i = 0; i < 3; i++) answers.push(await client.submit('companies', BODY));
+    const answers = await ask(testClient(server.url), 3);
     expect(idsOf(answers)).toEqual(['j-1', 'j-2', 'j-3']);
     expect(answers[0]).toMatchObject({ requestId: 'r-1' });
     expect(server.connections()).toBe(1);
