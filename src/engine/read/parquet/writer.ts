@@ -18,8 +18,11 @@ const QUOTE = 0x22;
 const POINT = 0x2e;
 const LETTER_E = 0x65;
 const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
 /** What follows what is copied, four bytes at a time. */
 const ROOM = 3;
+const fixed = (text: string): DataView => viewOf(Buffer.from(text + ' '.repeat(ROOM)));
+const [COMPANY_KEY, METADATA_KEY] = [fixed(COMPANY), fixed(METADATA_OPEN)];
 
 /** The rows as JSON objects, one cell each. */
 function itemsOf(batch: Rows, { columns, maxDepth }: OpenedInput): Rows {
@@ -64,10 +67,12 @@ export class ParquetWriter implements RowWriter {
   #isBegun = false;
   #odd: ReadonlySet<number> = new Set();
   readonly #input: OpenedInput;
-  readonly #canCopy: boolean;
+  /** Whether the rules leave values as they are, and whether no cell of the batch must be looked at. */
+  readonly #isPlain: boolean;
+  #canCopy = false;
   readonly #ids: readonly [id: number, company: number];
-  readonly #head: string;
-  readonly #metadata: readonly { index: number; key: DataView; length: number }[];
+  readonly #head: DataView;
+  readonly #metadata: readonly { index: number; key: DataView }[];
   readonly #constants: string;
   readonly #check: ReturnType<typeof identifierCheck>;
 
@@ -81,16 +86,13 @@ export class ParquetWriter implements RowWriter {
     );
     const isAsItIs = ({ role, pinned }: Target) =>
       role !== 'spread' && (pinned === null || pinned === 'string');
-    this.#canCopy =
+    this.#isPlain =
       cleaner(rules) === null &&
       targets.every(isAsItIs) &&
       new Set(metadata.map(({ key }) => key)).size === metadata.length;
     this.#ids = [columns.indexOf(input.idColumn), columns.indexOf(input.companyIdColumn ?? input.idColumn)];
-    this.#head = headOf(input.kind);
-    this.#metadata = metadata.map(({ index, key }) => {
-      const text = Buffer.from(`,${jsonString(key)}:${' '.repeat(ROOM)}`);
-      return { index, key: viewOf(text), length: text.length - ROOM };
-    });
+    this.#head = fixed(headOf(input.kind));
+    this.#metadata = metadata.map(({ index, key }) => ({ index, key: fixed(`,${jsonString(key)}:`) }));
     this.#constants = membersText(constants);
     this.#check = identifierCheck(rules);
   }
@@ -101,6 +103,7 @@ export class ParquetWriter implements RowWriter {
     this.#view = viewOf(batch.bytes);
     this.#odd = new Set(batch.odd?.map(({ number }) => number));
     this.#isBegun = false;
+    this.#canCopy = this.#isPlain && !batch.kinds.subarray(0, batch.width).some((kind) => kind !== 0);
   }
 
   original(number: number): { item: string } {
@@ -124,34 +127,56 @@ export class ParquetWriter implements RowWriter {
 
   /** False, and nothing is written, for a row that needs a closer look. */
   #copy(number: number, out: Output): boolean {
-    const { starts, ends, kinds, width } = this.batch!;
+    const { starts, ends, width } = this.batch!;
     const base = number * width;
     if (this.#odd.has(number)) return false;
-    for (let cell = base; cell < base + width; cell++) if (kinds[cell] !== 0) return false;
     const [id, company] = this.#ids;
     const sent = this.#identifier(base + id, this.#input.idColumn);
     const named = company === id ? '' : this.#identifier(base + company, this.#input.companyIdColumn!);
     if (!sent || named === null) return false;
     this.id = sent;
     this.company = named;
-    out.write(this.#head + jsonString(sent) + (named && COMPANY + jsonString(named)) + METADATA_OPEN, ROOM);
+    this.#fixed(this.#head, out);
+    this.#sent(base + id, sent, out);
+    if (named !== '') {
+      this.#fixed(COMPANY_KEY, out);
+      this.#sent(base + company, named, out);
+    }
+    this.#fixed(METADATA_KEY, out);
     // The comma of the first member is where the brace will be.
     const open = --out.length;
-    for (const { index, key, length } of this.#metadata) {
+    for (const { index, key } of this.#metadata) {
       const [start, end] = [starts[base + index]!, ends[base + index]!];
       if (start === end) continue;
-      out.reserve(length + end - start + ROOM);
-      out.length = copyWithRoom(key, 0, length, out.view, out.length);
-      out.length = copy(this.#view, start, end, out.view, out.length);
+      this.#fixed(key, out);
+      this.#cell(start, end, out);
     }
     if (this.#constants !== '') out.write(this.#constants);
+    out.reserve(2);
     if (out.length === open) out.length -= METADATA_OPEN.length - 1;
     else {
       out.bytes[open] = OPEN_BRACE;
-      out.write('}');
+      out.bytes[out.length++] = CLOSE_BRACE;
     }
-    out.write('}');
+    out.bytes[out.length++] = CLOSE_BRACE;
     return true;
+  }
+
+  #fixed(text: DataView, out: Output): void {
+    out.reserve(text.byteLength);
+    out.length = copyWithRoom(text, 0, text.byteLength - ROOM, out.view, out.length);
+  }
+
+  #cell(start: number, end: number, out: Output): void {
+    out.reserve(end - start + ROOM);
+    out.length = copy(this.#view, start, end, out.view, out.length);
+  }
+
+  /** Writes an identifier, which may be a number in the file. */
+  #sent(cell: number, text: string, out: Output): void {
+    const [start, end] = [this.batch!.starts[cell]!, this.batch!.ends[cell]!];
+    if (this.#bytes[start] === QUOTE) this.#cell(start, end, out);
+    else out.write(jsonString(text));
   }
 
   /** Empty for no value; null for one that is perhaps no identifier. */
@@ -216,14 +241,13 @@ export class ParquetCounter implements ColumnCounter {
 const TYPES = JSON_TYPES.length;
 const numberOf = (value: unknown): number => JSON_TYPES.indexOf(jsonTypeOf(value));
 /** The types of values that do not begin like numbers, by their first bytes. */
-const BY_FIRST = new Map(
-  ['', true, false, null].map((value) => [JSON.stringify(value).charCodeAt(0), numberOf(value)]),
-);
+const BY_FIRST = new Int8Array(128).fill(-1);
+for (const value of ['', true, false, null]) BY_FIRST[JSON.stringify(value).charCodeAt(0)] = numberOf(value);
 const [INTEGER, DECIMAL] = [numberOf(1), numberOf(1.5)];
 
 function typeOf(bytes: Uint8Array, start: number, end: number): number {
-  const known = BY_FIRST.get(bytes[start]!);
-  if (known !== undefined) return known;
+  const known = BY_FIRST[bytes[start]!]!;
+  if (known >= 0) return known;
   let type = INTEGER;
   for (let at = start; at < end; at++) {
     if (bytes[at] === POINT) type = DECIMAL;
