@@ -8,7 +8,7 @@ import type { ImportOptions } from '../../engine/options.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { mayContinue } from '../../engine/run/door.js';
 import { loadPlan } from '../../engine/run/plan-file.js';
-import type { Repeated } from '../../engine/run/private.js';
+import type { Repeated } from '../../engine/run/stored-options.js';
 import { chooseRun, startOfPlan, startOfRun } from '../../engine/run/start.js';
 import { withJobs } from '../../engine/run/summary.js';
 import type { StoredRun } from '../../engine/state/runs.js';

@@ -3,12 +3,12 @@ import type { FileRows, RowCounts } from '../model.js';
 import { isWithin } from '../options/bounds.js';
 import type { ImportOptions, InvalidBound } from '../options.js';
 import { nextStep, rulesOf } from '../send/next.js';
+import { UNSENT } from '../send/request.js';
 import { sum } from '../send/row-counts.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { RunRequests } from '../state/run-requests.js';
 import { totalsOf } from '../state/run-requests.js';
-import { requestStatus } from '../states.js';
-import { failedOf } from './failed-requests.js';
+import { REQUESTS, requestStatus } from '../states.js';
 
 /** Counts rows so that `read = filtered + rejected + merged + unchanged + submitted + unknown + unsent`. */
 export function countRows(planned: FileRows, records: readonly RequestRecord[]): RowCounts {
@@ -74,3 +74,18 @@ export const isDone = (
   openRows(planned, requests.all) <= 0 &&
   !requests.all.some((r) => r.parent === null && nextStep(r, requests, rulesOf(options))) &&
   !(options.wait && requests.all.some((r) => requestStatus(r) === 'accepted'));
+
+/** Requests with rows that, as far as is known, the service does not have. */
+export const failedOf = ({ ends }: RunRequests): RequestRecord[] =>
+  ends.filter((r) => r.rows > 0 && REQUESTS[requestStatus(r)].again === 'retry');
+
+/** Makes a request for each failed one, to send the same rows again. Does not add them to `requests`. */
+export const retriesOf = (requests: RunRequests, failed: readonly RequestRecord[]): RequestRecord[] =>
+  failed.map((r, at) => ({
+    ...r,
+    ...UNSENT,
+    seq: requests.next + at,
+    parent: r.seq,
+    state: 'waiting',
+    digest: '',
+  }));

@@ -24,8 +24,8 @@ import {
   sentLaterReason,
   without,
 } from './outcome.js';
-import { hasConditions } from './private.js';
 import { RunRows } from './rows.js';
+import { hasConditions } from './stored-options.js';
 
 /** One row of an input, or one profile that `identify` sent. */
 export interface HistoryRecord {

@@ -8,7 +8,6 @@ import { isWebAddress } from '../service/address.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
 import { type DigestedInput, digestInputs, expandInputs, fetchSource, type Located } from './sources.js';
-import { readPlaces } from './spooled-json.js';
 
 type Copy = Parameters<typeof fetchSource>[1];
 
@@ -29,7 +28,7 @@ async function* findAgain<W extends Wanted, F extends Located>(
   named: readonly string[],
   what: { of: string; hint: string },
   read: (path: string) => AsyncGenerator<ImportEvent, DigestedInput[]>,
-  where: (one: W, index: number) => AsyncGenerator<ImportEvent, F>,
+  where: (one: W) => AsyncGenerator<ImportEvent, F>,
 ): AsyncGenerator<ImportEvent, (DigestedInput | F)[]> {
   const others: DigestedInput[] = [];
   for (const path of named) others.push(...(yield* read(path)));
@@ -41,9 +40,9 @@ async function* findAgain<W extends Wanted, F extends Located>(
   const unknown = others.find((other) => wanted.every(({ digest }) => digest !== other.digest));
   if (unknown) throw stray(unknown);
   const found: (DigestedInput | F)[] = [];
-  for (const [index, one] of wanted.entries()) {
+  for (const one of wanted) {
     const at = others.findIndex(({ digest }) => digest === one.digest);
-    found.push(at >= 0 ? others.splice(at, 1)[0]! : yield* where(one, index));
+    found.push(at >= 0 ? others.splice(at, 1)[0]! : yield* where(one));
   }
   if (others[0]) throw stray(others[0]);
   return found;
@@ -59,7 +58,6 @@ export async function* relocate(
   named: readonly string[],
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, Located[]> {
-  const places = readPlaces(run.run, deps.state);
   const copy = (): Copy => {
     // Always a new folder: an earlier session may have died while it wrote a copy.
     const folder = mkdtempSync(join(deps.state.spools.folder(run.run), 'copy-'));
@@ -71,8 +69,8 @@ export async function* relocate(
     named,
     what,
     (path) => digestInputs(path, copy, deps),
-    async function* (input, index) {
-      const here = await onThisMachine(input, places.get(index), deps);
+    async function* (input) {
+      const here = await onThisMachine(input, deps);
       return { path: input.path, location: here ?? (yield* fetchAgain(run.run, input, copy, deps)) };
     },
   );
@@ -87,11 +85,10 @@ type Input = StoredRun['inputs'][number];
  */
 async function onThisMachine(
   { path, location, digest }: Input,
-  known: string | undefined,
   { cwd, stop }: ImportDeps,
 ): Promise<string | null> {
   const isFetched = path === '-' || isWebAddress(path);
-  const places = [known ?? location, location, ...(isFetched ? [] : [resolve(cwd, path)])];
+  const places = [location, ...(isFetched ? [] : [resolve(cwd, path)])];
   const existing = places.filter((place) => existsSync(place));
   const here = [...new Map(existing.map((place) => [realpathSync(place), place])).values()];
   for (const place of here.length > 1 ? here : []) {

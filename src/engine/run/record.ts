@@ -13,13 +13,11 @@ import type { NewRun, PlannedRequests, StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
 import type { HeldLease, Scope } from '../state/state.js';
 import { closeAll } from '../util/close-all.js';
+import { failedOf, retriesOf } from './accounting.js';
 import type { ImportDeps } from './deps.js';
-import { failedOf, retriesOf } from './failed-requests.js';
 import { takeLocks, waitForLocks } from './locks.js';
-import { storeOptions } from './private.js';
-import { identityOf, newRunId } from './run.js';
-import { keepPlaces } from './spooled-json.js';
-import { plannedIn } from './start.js';
+import { newRunId, plannedIn } from './start.js';
+import { identityOf, storeOptions } from './stored-options.js';
 import { type Keep, sweepSpools, tidy } from './tidy.js';
 
 type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>;
@@ -176,10 +174,6 @@ export class RunRecord {
       requests: this.#retries,
       stays: scanned === null,
     });
-    if (scanned) {
-      const locations = scanned.inputs.map(({ opened }) => opened.location);
-      await keepPlaces(run, locations, state);
-    }
   }
 
   async #begin(

@@ -14,11 +14,10 @@ import type { StoredRun } from '../state/runs.js';
 import { type Scope, sameScope } from '../state/scopes.js';
 import type { State } from '../state/state.js';
 import { count } from '../util/numbers.js';
-import { isDone } from './accounting.js';
+import { failedOf, isDone } from './accounting.js';
 import type { ImportDeps } from './deps.js';
-import { failedOf } from './failed-requests.js';
-import { hasValues, type Repeated, restoreOptions, setsOf } from './private.js';
 import { checkAccount } from './saved-plans.js';
+import { hasValues, type Repeated, restoreOptions, setsOf } from './stored-options.js';
 
 export type Start =
   /** New inputs; or with `resume`, the unfinished run of the same content, which is found once they are read. */
@@ -32,6 +31,17 @@ export type Start =
   | { from: 'run'; run: StoredRun; inputs: readonly string[]; isSent: boolean };
 
 export const INPUTS: Start = { from: 'inputs' };
+
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+
+/**
+ * Makes an id such as `20261120-101500-x7k2`. It sorts by time (UTC), and is easy to read aloud and to type.
+ */
+export function newRunId(now: number, random: () => number): string {
+  const time = new Date(now).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
+  const tail = Array.from({ length: 4 }, () => LETTERS[Math.floor(random() * LETTERS.length)]).join('');
+  return `${time}-${tail}`;
+}
 
 /** What differs from the options that a run or plan began with. */
 export type Changes = Partial<ImportOptions>;

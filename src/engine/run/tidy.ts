@@ -7,8 +7,8 @@ import { type Kind, MAX_PLAN_AGE_MS } from '../model.js';
 import { RunRequests } from '../state/run-requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
+import { failedOf } from './accounting.js';
 import type { ImportDeps } from './deps.js';
-import { failedOf } from './failed-requests.js';
 
 /**
  * Deletes the spools of finished runs, and old ones of runs that are not known: another machine may have finished or

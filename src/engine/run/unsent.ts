@@ -10,7 +10,7 @@ import type { StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
 import type { Scope, State } from '../state/state.js';
 import { count } from '../util/numbers.js';
-import { withoutValues } from './private.js';
+import { withoutValues } from './stored-options.js';
 import type { Ending } from './summary.js';
 
 /** What a run had to send, as the records of its rejects files keep it. */
