@@ -38,6 +38,15 @@ describe('of a finished run', () => {
     const here = await run(['apply', 'run.json']);
     expect(here.stderr).toContain(`run ${id} has applied this plan already; nothing was sent`);
     expect(sandbox.ledger().filter(({ accepted }) => accepted)).toHaveLength(3);
+    await run(['apply', 'dry.json', '--again']);
+    const [applied] = JSON.parse((await run(['runs', '--json'])).stdout) as [{ run: string }];
+    await run(['runs', applied.run, '--save-plan', 'applied.json']);
+    expect(plan('applied.json')).toMatchObject({ run: applied.run, digest: plan('dry.json').digest });
+    expect(Date.parse(plan('applied.json').created_at)).toBeGreaterThan(
+      Date.parse(plan('dry.json').created_at),
+    );
+    const twice = await run(['apply', 'applied.json']);
+    expect(twice.stderr).toContain(`run ${applied.run} has applied this plan already; nothing was sent`);
     mkdirSync(join(cwd, 'other'), { mode: 0o700 });
     const there = await run(['apply', 'run.json', '--json'], { PROFILES_STATE_DIR: join(cwd, 'other') });
     expect(JSON.parse(there.stdout)).toMatchObject({ run: id, rows: { rejected: 1, completed: 5 } });

@@ -12,7 +12,6 @@ import { digestFile, idHashes } from '../read/index.js';
 import type { HistoryEntry } from '../state/history.js';
 import { RunRequests } from '../state/run-requests.js';
 import type { StoredRun } from '../state/runs.js';
-import type { KnownJob } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
 import { reopenInputs } from './inputs.js';
 import {
@@ -60,165 +59,130 @@ export interface HistoryDeps extends Pick<ImportDeps, 'state' | 'cwd' | 'stop' |
   unchanged: boolean;
 }
 
+interface Found {
+  records: HistoryRecord[];
+  unread: Unread[];
+}
+
 /** @returns `records`: newest first. @throws the reason of `stop` */
-export async function historyOf(
-  kind: Kind,
-  id: string,
-  deps: HistoryDeps,
-): Promise<{ records: HistoryRecord[]; unread: Unread[] }> {
+export async function historyOf(kind: Kind, id: string, deps: HistoryDeps): Promise<Found> {
   const { state, clock, keepMs } = deps;
   const [hash] = idHashes(state.secret, [id]);
   const since = clock.now() - keepMs;
   const runs = new Map((await state.runs.all()).map((run) => [run.run, run]));
-  const known = new Known(deps, await state.jobs.all());
+  const jobs = new Map((await state.jobs.all()).map((job) => [job.job_id, job]));
+  const known = new Map<string, RunRequests>();
   const entries = (await state.history.find(kind, hash!)).filter(({ at }) => at >= since);
-  const records: HistoryRecord[] = [];
-  for (const entry of entries) records.push(...(await known.recordsOf(entry, runs.get(entry.run ?? ''))));
+  const found: Found = { records: [], unread: [] };
+  for (const entry of entries) {
+    const { at, line, input, run, scope } = entry;
+    const of = runs.get(run ?? '');
+    if (run !== null && !known.has(run)) known.set(run, new RunRequests(await state.requests.of(run)));
+    const outcome =
+      entry.what === 'identify' ? ofProfile(entry, jobs) : ofRow(entry, of, known.get(run ?? ''));
+    if (!outcome) continue;
+    found.records.push({
+      at: new Date(at).toISOString(),
+      command: entry.what === 'identify' ? 'identify' : 'import',
+      ...{ run, file: input === null ? null : (of?.inputs[input]?.path ?? null), line },
+      ...{ account: scope.account, region: scope.region },
+      ...outcome,
+    });
+  }
   const listed = new Set(entries.map(({ run }) => run));
-  const unread: Unread[] = [];
   const unchanged = await state.history.unchanged();
+  const digests = new Map<string, Promise<string | null>>();
   for (const run of runs.values()) {
     if (listed.has(run.run) || !run.kinds.includes(kind) || Date.parse(run.started_at) < since) continue;
     if (!unchanged.get(run.run)?.some((input) => run.inputs[input]?.kind === kind)) continue;
-    if (!deps.unchanged) {
-      unread.push({ run: run.run, why: 'unasked' });
+    if (!deps.unchanged) found.unread.push({ run: run.run, why: 'unasked' });
+    else await lookUp(run, kind, hash!, digests, deps, found);
+  }
+  found.records.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
+  return found;
+}
+
+function ofRow(
+  entry: HistoryEntry,
+  run: StoredRun | undefined,
+  requests: RunRequests | undefined,
+): RowOutcome | null {
+  if (entry.what === 'rejected') {
+    const file = run?.inputs[entry.input ?? 0]?.rejects_file;
+    return without('rejected', file ? `see ${file}` : null);
+  }
+  const record = requests?.of(entry.seq ?? -1);
+  if (!record) return null;
+  const chain = requests!.chainOf(record);
+  if (entry.what === 'left_out') return without('unsent', sentLaterReason(record));
+  // The line of the request that sent it says it.
+  if (entry.what === 'overtaken') return null;
+  if (entry.what === 'doubtful') return outcomeOfOvertaken(chain, 'unknown');
+  const sent = outcomeOf(chain);
+  // It was sent, whatever its outcome is.
+  const went = { ...sent, request: record.seq, job_id: record.job_id };
+  const isWith = entry.merged && !['rejected', 'unknown', 'unsent'].includes(sent.outcome);
+  return isWith ? { ...went, outcome: 'merged', reason: MERGED } : went;
+}
+
+type Jobs = ReadonlyMap<string, Awaited<ReturnType<HistoryDeps['state']['jobs']['all']>>[number]>;
+
+function ofProfile({ job_id, note }: HistoryEntry, jobs: Jobs): RowOutcome {
+  if (job_id === null) {
+    if (note === 'unsent') return without('unsent', 'it did not arrive');
+    return without('submitted', note === 'submitted' ? null : 'it is not known whether it arrived');
+  }
+  const { status, record } = jobs.get(job_id) ?? {};
+  const isEnd = status === 'completed' || status === 'failed';
+  const isEmpty = status === 'completed' && record?.completed_rows === 0;
+  return { ...without(isEmpty ? 'short' : isEnd ? status : 'submitted', null), job_id };
+}
+
+/**
+ * Searches the inputs of a run for rows of an id.
+ * @param digests by location, since nightly imports read the same file
+ */
+async function lookUp(
+  run: StoredRun,
+  kind: Kind,
+  hash: bigint,
+  digests: Map<string, Promise<string | null>>,
+  deps: HistoryDeps,
+  { records, unread }: Found,
+): Promise<void> {
+  const { state, cwd, stop: signal } = deps;
+  const walk = new RunRows(run.run, await state.requests.of(run.run), { ...deps, signal });
+  const options = run.options as ImportOptions;
+  const itemLimitBytes = options.chunkBytes - envelopeBytes(kind);
+  // The limit holds for all inputs of a kind together, so it is not known which rows of one input were read.
+  const isOne = run.inputs.filter((input) => input.kind === kind).length === 1;
+  const isSelected = hasConditions(run) || (options.limit != null && !isOne);
+  const { account, region } = run.scope;
+  const base = { at: run.started_at, command: 'import', run: run.run, account, region } as const;
+  for (const [index, input] of run.inputs.entries()) {
+    if (input.kind !== kind) continue;
+    const { path: file, digest, types } = input;
+    const location = resolve(cwd, input.location);
+    if (!digests.has(location)) digests.set(location, digestOf(location, signal));
+    const isAsItWas = (await digests.get(location)) === digest;
+    if (!isAsItWas || isSelected) {
+      unread.push({ run: run.run, why: isAsItWas ? 'selected' : 'changed' });
       continue;
     }
-    const found = await known.lookUp(run, kind, hash!);
-    records.push(...found.records);
-    unread.push(...found.unread);
-  }
-  records.sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0));
-  return { records, unread };
-}
-
-/** Reads records of runs and jobs from the state, once for each. */
-class Known {
-  readonly #requests = new Map<string, RunRequests>();
-  readonly #jobs: Map<string, string>;
-  readonly #digests = new Map<string, Promise<string | null>>();
-
-  constructor(
-    private readonly deps: HistoryDeps,
-    jobs: readonly KnownJob[],
-  ) {
-    this.#jobs = new Map(
-      jobs.map(({ job_id, status, record }) => [
-        job_id,
-        status === 'completed' && record.completed_rows === 0 ? 'short' : status,
-      ]),
-    );
-  }
-
-  async requests(run: string): Promise<RunRequests> {
-    const known = this.#requests.get(run) ?? new RunRequests(await this.deps.state.requests.of(run));
-    this.#requests.set(run, known);
-    return known;
-  }
-
-  async recordsOf(entry: HistoryEntry, run: StoredRun | undefined): Promise<HistoryRecord[]> {
-    const { at, line, scope } = entry;
-    const base = {
-      at: new Date(at).toISOString(),
-      file: entry.input === null ? null : (run?.inputs[entry.input]?.path ?? null),
-      line,
-      account: scope.account,
-      region: scope.region,
-    };
-    if (entry.what === 'identify') {
-      const outcome = this.#ofProfile(entry);
-      return [{ ...base, command: 'identify', run: null, ...outcome }];
+    try {
+      const [opened] = await reopenInputs({ ...run, inputs: [input] }, options, deps);
+      const walked = { opened: opened!, scan: { schema: { types, itemLimitBytes } } };
+      for await (const rows of walk.walk(index, walked, hash))
+        for (const { row: _row, id: _id, ...outcome } of rows) records.push({ ...base, file, ...outcome });
+    } catch (error) {
+      // The input can no longer be read as the run read it.
+      if (!(error instanceof ProfilesError) || signal.aborted) throw error;
+      unread.push({ run: run.run, why: 'changed' });
     }
-    const outcome = await this.#ofRow(entry, run);
-    return outcome ? [{ ...base, command: 'import', run: entry.run, ...outcome }] : [];
-  }
-
-  async #ofRow(entry: HistoryEntry, run: StoredRun | undefined): Promise<RowOutcome | null> {
-    if (entry.what === 'rejected') {
-      const file = run?.inputs[entry.input ?? 0]?.rejects_file;
-      return without('rejected', file ? `see ${file}` : null);
-    }
-    const requests = await this.requests(entry.run!);
-    const record = requests.of(entry.seq ?? -1);
-    if (!record) return null;
-    const chain = requests.chainOf(record);
-    if (entry.what === 'left_out') return without('unsent', sentLaterReason(record));
-    // The line of the request that sent it says it.
-    if (entry.what === 'overtaken') return null;
-    if (entry.what === 'doubtful') return outcomeOfOvertaken(chain, 'unknown');
-    const sent = outcomeOf(chain);
-    // It was sent, whatever its outcome is.
-    const went = { ...sent, request: record.seq, job_id: record.job_id };
-    const isWith = entry.merged && !['rejected', 'unknown', 'unsent'].includes(sent.outcome);
-    return isWith ? { ...went, outcome: 'merged', reason: MERGED } : went;
-  }
-
-  #ofProfile({ job_id, note }: HistoryEntry): RowOutcome {
-    if (job_id === null) {
-      if (note === 'unsent') return without('unsent', 'it did not arrive');
-      return without('submitted', note === 'submitted' ? null : 'it is not known whether it arrived');
-    }
-    const status = this.#jobs.get(job_id);
-    const isEnd = status === 'completed' || status === 'failed' || status === 'short';
-    return { ...without(isEnd ? status : 'submitted', null), job_id };
-  }
-
-  /** Searches the inputs of a run for rows of an id. */
-  async lookUp(
-    run: StoredRun,
-    kind: Kind,
-    hash: bigint,
-  ): Promise<{ records: HistoryRecord[]; unread: Unread[] }> {
-    const { state, cwd, stop: signal, threads } = this.deps;
-    const records: HistoryRecord[] = [];
-    const unread: Unread[] = [];
-    const walk = new RunRows(run.run, (await this.requests(run.run)).all, { state, threads, signal });
-    const options = run.options as ImportOptions;
-    const itemLimitBytes = options.chunkBytes - envelopeBytes(kind);
-    // The limit holds for all inputs of a kind together, so it is not known which rows of one input were read.
-    const isOne = run.inputs.filter((input) => input.kind === kind).length === 1;
-    const isSelected = hasConditions(run) || (options.limit != null && !isOne);
-    const { started_at: at, scope } = run;
-    const base = {
-      at,
-      command: 'import',
-      run: run.run,
-      account: scope.account,
-      region: scope.region,
-    } as const;
-    for (const [index, input] of run.inputs.entries()) {
-      if (input.kind !== kind) continue;
-      const { path: file, location, digest, types } = input;
-      const isAsItWas = (await this.#digestOf(resolve(cwd, location))) === digest;
-      if (!isAsItWas || isSelected) {
-        unread.push({ run: run.run, why: isAsItWas ? 'selected' : 'changed' });
-        continue;
-      }
-      try {
-        const [opened] = await reopenInputs({ ...run, inputs: [input] }, options, {
-          ...this.deps,
-          stop: signal,
-        });
-        const walked = { opened: opened!, scan: { schema: { types, itemLimitBytes } } };
-        for await (const rows of walk.walk(index, walked, hash))
-          for (const { row: _row, id: _id, ...outcome } of rows) records.push({ ...base, file, ...outcome });
-      } catch (error) {
-        // The input can no longer be read as the run read it.
-        if (!(error instanceof ProfilesError) || signal.aborted) throw error;
-        unread.push({ run: run.run, why: 'changed' });
-      }
-    }
-    return { records, unread };
-  }
-
-  /** The digest of a file; null if there is none. Cached, because nightly imports read the same file. */
-  #digestOf(location: string): Promise<string | null> {
-    const known = this.#digests.get(location) ?? digestOf(location, this.deps.stop);
-    this.#digests.set(location, known);
-    return known;
   }
 }
 
+/** The digest of a file; null if there is none. */
 async function digestOf(location: string, signal: AbortSignal): Promise<string | null> {
   const found = await stat(location).catch(() => null);
   // A FIFO would wait for a writer.

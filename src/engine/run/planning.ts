@@ -14,7 +14,7 @@ import { countPlanned, countRows, isWithinBound, leftToSend } from './accounting
 import { checkScan, scannedByPlan, totalsOfPlan } from './applied-plan.js';
 import { isHeld } from './compared.js';
 import { checkState } from './door.js';
-import { type PlanStart, planToSave, savedRequest, withOffsets } from './saved-plans.js';
+import { addOffsets, type PlanStart, planToSave, savedRequest } from './saved-plans.js';
 import { chunkDepsOf } from './sending.js';
 import type { Session } from './session.js';
 import type { DigestedInput } from './sources.js';
@@ -97,9 +97,7 @@ export async function* makePlan(
   for (const warning of compared?.warnings ?? []) yield { type: 'warning', ...warning };
   const changes = compared?.changes ?? saved?.changes;
   const made: SavedRequest[] = [];
-  const keep: Parameters<typeof countRequests>[3] = (chunk, body) => {
-    made.push(savedRequest(chunk, body));
-  };
+  const keep: Parameters<typeof countRequests>[3] = (...of) => void made.push(savedRequest(...of));
   const exactly = options.dryRun || deps.confirm !== undefined;
   const totals = saved
     ? totalsOfPlan(saved)
@@ -110,8 +108,8 @@ export async function* makePlan(
   const plan = planOf(scanned, totals, (kind) => throughput.get(kind) ?? null);
   if (changes) plan.changes = changes;
   if (savePlan && mark) {
-    const placed = await withOffsets(made, scanned, deps.stop);
-    const from = { run: run.id, options, scanned, totals, changes, requests: placed, start: mark };
+    await addOffsets(made, scanned, deps.stop);
+    const from = { run: run.id, options, scanned, totals, changes, requests: made, start: mark };
     const document = await planToSave(from, deps);
     await checkState(document, deps); // another import may have sent something while it was made
     await savePlan(document);

@@ -180,46 +180,31 @@ const marksOf = (marks: Record<string, string>, kinds: readonly Kind[]): Record<
   Object.fromEntries(['id', ...kinds].map((name) => [name, marks[name]!]));
 
 /** Adds to each request the byte offset of its first line, if its input can be read from any line. */
-export async function withOffsets(
-  requests: readonly SavedRequest[],
+export async function addOffsets(
+  requests: SavedRequest[],
   { inputs }: Scanned,
   signal: AbortSignal,
-): Promise<SavedRequest[]> {
-  const placed = [...requests];
+): Promise<void> {
   for (const [index, { opened }] of inputs.entries()) {
     if (!startsAnywhere(opened)) continue;
-    const own = [...placed.entries()].filter(([, { input, rows }]) => input === index && rows > 0);
-    const lines = own.map(([, { first_line }]) => first_line);
+    const own = requests.filter(({ input, rows }) => input === index && rows > 0);
+    const lines = own.map(({ first_line }) => first_line);
     const offsets = await lineOffsets(opened, lines, signal);
-    for (const [place, [at, { more, rows, ...range }]] of own.entries()) {
-      const { first_row, last_row, first_line, last_line, input, ...rest } = range;
-      const where = { input, first_row, last_row, first_line, last_line, offset: offsets[place]! };
-      placed[at] = { ...where, ...(more && { more }), rows, ...rest };
-    }
+    for (const [at, request] of own.entries()) request.offset = offsets[at]!;
   }
-  return placed;
 }
 
 /** A request as a plan has it. */
 export function savedRequest(chunk: Chunk, body: ReturnType<typeof serialize>): SavedRequest {
-  const rangeOf = ({
-    input,
-    first_row,
-    end_row,
-    first_line,
-    last_line,
-  }: ReturnType<typeof rangesToRecord>[number]) => ({
-    input,
-    first_row: first_row + 1,
-    last_row: end_row,
-    first_line,
-    last_line,
-  });
-  const [first, ...more] = rangesToRecord(chunk);
+  const [first, ...more] = rangesToRecord(chunk).map(({ first_row, end_row, rows, input, ...lines }) => ({
+    range: { input, first_row: first_row + 1, last_row: end_row, ...lines },
+    rows,
+  }));
   const { rows, merged, unchanged, bytes, digest } = content(chunk, body);
   return {
-    ...rangeOf(first!),
-    ...(more.length > 0 && { more: more.map((range) => ({ ...rangeOf(range), rows: range.rows })) }),
+    ...first!.range,
+    offset: undefined, // its place among the others
+    ...(more.length > 0 && { more: more.map(({ range, rows }) => ({ ...range, rows })) }),
     rows,
     ...(merged > 0 && { merged }),
     ...(unchanged > 0 && { unchanged }),

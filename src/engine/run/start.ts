@@ -221,7 +221,14 @@ export function startOfRunPlan(
     const message = `run ${run.run} was given values that are not kept, so no plan of it can be made`;
     throw new UsageError(message, { hint: 'make a plan of its inputs' });
   }
-  const session = { dryRun: true, resume: false, full: false, failed: false, outcomes: null };
+  const session = {
+    dryRun: true,
+    resume: false,
+    full: false,
+    failed: false,
+    outcomes: null,
+    plan: undefined,
+  };
   const options = { ...restoreOptions(state, run), ...session };
   return { start: { from: 'run', run, inputs, isSent: false }, options };
 }
@@ -234,8 +241,8 @@ export async function runOfPlan(
 ): Promise<StoredRun | undefined> {
   const runs = (await state.runs.all()).filter((known) => {
     const { plan } = known.options as Partial<ImportOptions>;
-    // A run that began without a plan may have been saved as one.
-    const isOf = plan ? plan.run === run && plan.digest === digest : known.run === run;
+    // A run that began without this plan may have been saved as it; when it is sent again, the run has another id.
+    const isOf = known.run === run || (plan?.run === run && plan.digest === digest);
     return isOf && known.status !== 'rejected' && known.status !== 'held' && sameScope(known.scope, scope);
   });
   return runs.find(({ finished }) => !finished) ?? runs[0];
