@@ -9,13 +9,20 @@ import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
 import { type DigestedInput, digestInputs, expandInputs, fetchSource, type Located } from './sources.js';
 
-type Copy = Parameters<typeof fetchSource>[1];
-
 /** What is to be found again. */
 interface Wanted {
   path: string;
   digest: string;
 }
+
+/** A private place for a copy. Always a new one: an earlier session may have died while it wrote a copy. */
+const copyFor =
+  (run: string, { state }: ImportDeps) =>
+  (): Parameters<typeof fetchSource>[1] => {
+    let made: string | undefined;
+    const folder = () => (made ??= mkdtempSync(join(state.spools.folder(run), 'copy-')));
+    return { folder, name: 'input' };
+  };
 
 /**
  * Finds each input: by digest among the named files, otherwise where it was.
@@ -32,48 +39,35 @@ async function* findAgain<W extends Wanted, F extends Located>(
 ): AsyncGenerator<ImportEvent, (DigestedInput | F)[]> {
   const others: DigestedInput[] = [];
   for (const path of named) others.push(...(yield* read(path)));
-  const stray = ({ path }: DigestedInput): InputError =>
-    new InputError(`is not an input of ${what.of}, or its content has changed`, {
-      file: path,
-      hint: what.hint,
-    });
-  const unknown = others.find((other) => wanted.every(({ digest }) => digest !== other.digest));
-  if (unknown) throw stray(unknown);
+  const known = new Set(wanted.map(({ digest }) => digest));
   const found: (DigestedInput | F)[] = [];
-  for (const one of wanted) {
+  let stray = others.find(({ digest }) => !known.has(digest));
+  for (const one of stray ? [] : wanted) {
     const at = others.findIndex(({ digest }) => digest === one.digest);
     found.push(at >= 0 ? others.splice(at, 1)[0]! : yield* where(one));
   }
-  if (others[0]) throw stray(others[0]);
-  return found;
+  stray ??= others[0];
+  if (!stray) return found;
+  const message = `is not an input of ${what.of}, or its content has changed`;
+  throw new InputError(message, { file: stray.path, hint: what.hint });
 }
 
 /**
- * Finds the inputs of an earlier run: at its recorded location on this machine, at the location on the machine that began
- * the run, or at its path relative to the current folder. Downloads and archive members are fetched again if their copies
- * are not on this machine.
+ * Finds the inputs of an earlier run: at its recorded location, or at its path relative to the current folder. Downloads
+ * and archive members are fetched again if their copies are not on this machine.
  */
 export async function* relocate(
   run: StoredRun,
   named: readonly string[],
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, Located[]> {
-  const copy = (): Copy => {
-    // Always a new folder: an earlier session may have died while it wrote a copy.
-    const folder = mkdtempSync(join(deps.state.spools.folder(run.run), 'copy-'));
-    return { folder: () => folder, name: 'input' };
-  };
+  const copy = copyFor(run.run, deps);
   const what = { of: `run ${run.run}`, hint: 'name the file that the run read, or import this one' };
-  const found = yield* findAgain(
-    run.inputs,
-    named,
-    what,
-    (path) => digestInputs(path, copy, deps),
-    async function* (input) {
-      const here = await onThisMachine(input, deps);
-      return { path: input.path, location: here ?? (yield* fetchAgain(run.run, input, copy, deps)) };
-    },
-  );
+  const read = (path: string) => digestInputs(path, copy, deps);
+  const found = yield* findAgain(run.inputs, named, what, read, async function* (input) {
+    const here = await onThisMachine(input, deps);
+    return { path: input.path, location: here ?? (yield* fetchAgain(run.run, input, copy, deps)) };
+  });
   return found.map(({ location }, index) => ({ path: run.inputs[index]!.path, location }));
 }
 
@@ -101,7 +95,7 @@ async function onThisMachine(
 async function* fetchAgain(
   run: string,
   { path, location }: Input,
-  copy: () => Copy,
+  copy: ReturnType<typeof copyFor>,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, string> {
   const details: ErrorDetails = {
@@ -132,11 +126,10 @@ export function locatePlanned(
   run: string,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, DigestedInput[]> {
-  let copies = 0;
-  const folder = () => deps.state.spools.folder(run);
+  const copy = copyFor(run, deps);
   const read = (path: string) => {
     if (path === '-') throw new UsageError('the inputs of a plan are files, not stdin (-)');
-    return digestInputs(path, () => ({ folder, name: `input-${++copies}` }), deps);
+    return digestInputs(path, copy, deps);
   };
   const wanted = inputs.map(({ path, bytes, sha256 }) => ({ path, bytes, digest: sha256 }));
   const what = { of: 'the plan', hint: 'name the file that the plan was made of, or make a new plan' };
