@@ -1,13 +1,41 @@
 /** Finds the inputs of a saved plan or an earlier run again (contract §10 "Relay"). */
-import { existsSync, mkdtempSync, realpathSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, realpathSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { type ErrorDetails, InputError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import { digestFile } from '../read/index.js';
+import { digestFile, notSpooled } from '../read/index.js';
 import { isWebAddress } from '../service/address.js';
 import type { StoredRun } from '../state/runs.js';
+import type { State } from '../state/state.js';
+import { replaceFile } from '../util/replace-file.js';
 import type { ImportDeps } from './deps.js';
 import { type DigestedInput, digestInputs, expandInputs, fetchSource, type Located } from './sources.js';
+
+/** Pairs of an input's index and where it is on this machine, where that differs from the run. */
+const placesFile = (run: string, state: State): string => join(state.spools.folder(run), 'inputs.json');
+
+/** Empty if this machine does not have the file, or only a part of it. */
+function readPlaces(run: string, state: State): Map<number, string> {
+  try {
+    return new Map(JSON.parse(readFileSync(placesFile(run, state), 'utf8')) as [number, string][]);
+  } catch {
+    return new Map();
+  }
+}
+
+/** Records where the inputs of a run are on this machine, so that they are named once. @param locations by index */
+export async function keepPlaces(
+  { run, inputs }: StoredRun,
+  locations: readonly string[],
+  state: State,
+): Promise<void> {
+  const moved = [...locations.entries()].filter(([index, location]) => inputs[index]?.location !== location);
+  if (moved.length === 0) return;
+  const file = placesFile(run, state);
+  await replaceFile(file, JSON.stringify(moved)).catch((error: unknown) => {
+    throw notSpooled('the places of the inputs', file, error);
+  });
+}
 
 /** What is to be found again. */
 interface Wanted {
@@ -35,16 +63,16 @@ async function* findAgain<W extends Wanted, F extends Located>(
   named: readonly string[],
   what: { of: string; hint: string },
   read: (path: string) => AsyncGenerator<ImportEvent, DigestedInput[]>,
-  where: (one: W) => AsyncGenerator<ImportEvent, F>,
+  where: (one: W, index: number) => AsyncGenerator<ImportEvent, F>,
 ): AsyncGenerator<ImportEvent, (DigestedInput | F)[]> {
   const others: DigestedInput[] = [];
   for (const path of named) others.push(...(yield* read(path)));
   const known = new Set(wanted.map(({ digest }) => digest));
   const found: (DigestedInput | F)[] = [];
   let stray = others.find(({ digest }) => !known.has(digest));
-  for (const one of stray ? [] : wanted) {
+  for (const [index, one] of stray ? [] : wanted.entries()) {
     const at = others.findIndex(({ digest }) => digest === one.digest);
-    found.push(at >= 0 ? others.splice(at, 1)[0]! : yield* where(one));
+    found.push(at >= 0 ? others.splice(at, 1)[0]! : yield* where(one, index));
   }
   stray ??= others[0];
   if (!stray) return found;
@@ -62,10 +90,11 @@ export async function* relocate(
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, Located[]> {
   const copy = copyFor(run.run, deps);
+  const places = readPlaces(run.run, deps.state);
   const what = { of: `run ${run.run}`, hint: 'name the file that the run read, or import this one' };
   const read = (path: string) => digestInputs(path, copy, deps);
-  const found = yield* findAgain(run.inputs, named, what, read, async function* (input) {
-    const here = await onThisMachine(input, deps);
+  const found = yield* findAgain(run.inputs, named, what, read, async function* (input, index) {
+    const here = await onThisMachine(input, places.get(index), deps);
     return { path: input.path, location: here ?? (yield* fetchAgain(run.run, input, copy, deps)) };
   });
   return found.map(({ location }, index) => ({ path: run.inputs[index]!.path, location }));
@@ -79,10 +108,11 @@ type Input = StoredRun['inputs'][number];
  */
 async function onThisMachine(
   { path, location, digest }: Input,
+  known: string | undefined,
   { cwd, stop }: ImportDeps,
 ): Promise<string | null> {
   const isFetched = path === '-' || isWebAddress(path);
-  const places = [location, ...(isFetched ? [] : [resolve(cwd, path)])];
+  const places = [known ?? location, location, ...(isFetched ? [] : [resolve(cwd, path)])];
   const existing = places.filter((place) => existsSync(place));
   const here = [...new Map(existing.map((place) => [realpathSync(place), place])).values()];
   for (const place of here.length > 1 ? here : []) {

@@ -15,6 +15,7 @@ import type { HeldLease, Scope } from '../state/state.js';
 import { closeAll } from '../util/close-all.js';
 import { failedOf, retriesOf } from './accounting.js';
 import type { ImportDeps } from './deps.js';
+import { keepPlaces } from './locate.js';
 import { takeLocks, waitForLocks } from './locks.js';
 import { newRunId, plannedIn } from './start.js';
 import { identityOf, storeOptions } from './stored-options.js';
@@ -174,6 +175,8 @@ export class RunRecord {
       requests: this.#retries,
       stays: scanned === null,
     });
+    const locations = scanned?.inputs.map(({ opened }) => opened.location);
+    if (locations) await keepPlaces(run, locations, state);
   }
 
   async #begin(
