@@ -64,24 +64,6 @@ export function stateBytes(folder: string): Buffer {
   return Buffer.concat([Buffer.from(text), ...bytes]);
 }
 
-/** Copies the state of one state directory to another one. */
-export function copyTables(from: string, to: string): void {
-  const [source, target] = [schemaOf(from), schemaOf(to)];
-  const each = (statement: string): string =>
-    `FOR t IN SELECT tablename FROM pg_tables WHERE schemaname = '${source}' LOOP EXECUTE format(${statement}, t); END LOOP;`;
-  clientOf(server()).sql(`SET client_min_messages = error;
-    BEGIN ISOLATION LEVEL REPEATABLE READ;
-    SET LOCAL session_replication_role = replica; -- the tables refer to each other
-    CREATE SCHEMA IF NOT EXISTS ${target};
-    DO $$ DECLARE t text; BEGIN
-      ${each(`'CREATE TABLE IF NOT EXISTS ${target}.%1$I (LIKE ${source}.%1$I)'`)}
-      ${each(`'DELETE FROM ${target}.%I'`)}
-      ${each(`'INSERT INTO ${target}.%1$I SELECT * FROM ${source}.%1$I'`)}
-      EXECUTE format('COMMENT ON TABLE ${target}.meta IS %L', obj_description('${source}.meta'::regclass));
-    END $$;
-    COMMIT;`);
-}
-
 /**
  * Makes leases expire, as if their owners had not been heard of for a long time. Waits first for the last
  * commit of an owner that was killed.

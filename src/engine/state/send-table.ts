@@ -162,7 +162,7 @@ export function openSends(
   now: number,
 ): Promise<SentRows[]> {
   const job = sql`CASE WHEN ${HAS_JOB} THEN job_id END`;
-  const some = [sql`send < ${before}`, ...(others.length > 0 ? [sql`send IN (${joined(others)})`] : [])];
+  const some = [sql`send < ${before}`, ...(others.length > 0 ? [raw(`send IN (${others.join(', ')})`)] : [])];
   // Each part has an index of its own: there may be many more open sends than these.
   const parts = [HAS_JOB, doubtAt(now)].flatMap((open) =>
     some.map((which) => sentRows(sql`${isOfKind(scope, kind)} AND ${open} AND ${which}`, job)),

@@ -37,20 +37,17 @@ export interface Elsewhere {
   signal?: AbortSignal;
 }
 
-/** When the oldest and the newest completed send were completed: ISO 8601; null if there is none. */
-export interface StateAge {
+/** What is known of the profiles of one account and kind. */
+interface RememberedRows extends Scope {
+  kind: Kind;
+  /** Number of completed rows that are remembered. A profile that several imports have sent may count more than once. */
+  rows: number;
+  /** When the oldest and the newest completed send were completed: ISO 8601; null if there is none. */
   oldest_completed_at: string | null;
   newest_completed_at: string | null;
 }
 
-/** What is known of the profiles of one account and kind. */
-export interface RememberedRows extends Scope, StateAge {
-  kind: Kind;
-  /** Number of completed rows that are remembered. A profile that several imports have sent may count more than once. */
-  rows: number;
-}
-
-export interface StateOverview {
+interface StateOverview {
   /** Where the state has moved; null if it has not. */
   moved_to: string | null;
   runs: number;

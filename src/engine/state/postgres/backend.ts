@@ -15,17 +15,6 @@ import { literal, quoted } from './session.js';
 
 export { readPostgresUrl } from './location.js';
 
-async function bytesOf(db: PostgresDatabase): Promise<number> {
-  const row = await db.read((on) =>
-    on.get<{ bytes: number }>(
-      sql`SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0) AS bytes
-        FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
-        WHERE nspname = ${db.location.schema} AND relkind = 'r'`,
-    ),
-  );
-  return row!.bytes;
-}
-
 /**
  * Connects, and creates or upgrades the schema.
  * @throws StateError, also if a newer version wrote the schema
@@ -51,7 +40,12 @@ export async function openPostgres(location: PostgresLocation, signal?: AbortSig
       },
     },
     locks,
-    size: () => bytesOf(db),
+    size: async () => {
+      const query = sql`SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0) AS bytes
+        FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
+        WHERE nspname = ${db.location.schema} AND relkind = 'r'`;
+      return (await db.read((on) => on.get<{ bytes: number }>(query)))!.bytes;
+    },
     // PostgreSQL checks its own integrity, and rejects rows that refer to missing rows.
     damages: async () => ({ integrity: [], references: [] }),
     copied: () => renumber(db),
@@ -70,17 +64,13 @@ export async function openPostgres(location: PostgresLocation, signal?: AbortSig
   };
 }
 
-/** Tables with a column that PostgreSQL numbers. */
-const NUMBERED = [
-  ['scopes', 'scope'],
-  ['requests', 'request'],
-  ['history', 'entry'],
-] as const;
+/** The columns that PostgreSQL numbers, by table. */
+const NUMBERED = { scopes: 'scope', requests: 'request', history: 'entry' };
 
 /** Sets the next number of each of these columns after the largest one. */
 async function renumber(db: PostgresDatabase): Promise<void> {
   await db.write(async (tx) => {
-    for (const [table, column] of NUMBERED) {
+    for (const [table, column] of Object.entries(NUMBERED)) {
       await tx.all(
         `SELECT setval(pg_get_serial_sequence('${table}', '${column}'), coalesce(max(${column}), 0) + 1, false) FROM ${table}`,
       );

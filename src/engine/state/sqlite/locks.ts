@@ -2,7 +2,7 @@
  * The locks of a state directory: an exclusive transaction on a small SQLite file for each, so the operating system
  * releases it when its process dies (contract §4).
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import {
   type BigIntStats,
   closeSync,
@@ -122,31 +122,30 @@ const NOTE_BYTES = 8192;
 /** Longer descriptions are cut. */
 const HOLDER_CHARACTERS = 1_000;
 
-/**
- * Overwrites the note in place, without truncating the file: some file systems would then wait for the
- * disk.
- */
-function note(lock: string, { holder, ...of }: Noted): void {
-  const file = `${lock}.holder`;
-  privateFile(file);
-  const fd = openSync(file, constants.O_WRONLY | NO_LINK);
+/** Uses the note beside a lock, which must not be a link. */
+function withNote<T>(lock: string, mode: number, use: (fd: number) => T): T {
+  const fd = openSync(`${lock}.holder`, mode | NO_LINK);
   try {
-    const text = JSON.stringify({ ...of, holder: holder.slice(0, HOLDER_CHARACTERS) });
-    writeSync(fd, Buffer.from(text.padEnd(NOTE_BYTES)));
+    return use(fd);
   } finally {
     closeSync(fd);
   }
 }
 
+/**
+ * Overwrites the note in place, without truncating the file: some file systems would then wait for the
+ * disk.
+ */
+function note(lock: string, { holder, ...of }: Noted): void {
+  privateFile(`${lock}.holder`);
+  const text = JSON.stringify({ ...of, holder: holder.slice(0, HOLDER_CHARACTERS) });
+  withNote(lock, constants.O_WRONLY, (fd) => writeSync(fd, Buffer.from(text.padEnd(NOTE_BYTES))));
+}
+
 /** Null if there is none that can be read. */
 function readNote(lock: string): Noted | null {
   try {
-    const fd = openSync(`${lock}.holder`, constants.O_RDONLY | NO_LINK);
-    try {
-      return JSON.parse(readFileSync(fd, 'utf8')) as Noted;
-    } finally {
-      closeSync(fd);
-    }
+    return withNote(lock, constants.O_RDONLY, (fd) => JSON.parse(readFileSync(fd, 'utf8')) as Noted);
   } catch {
     return null;
   }
@@ -154,10 +153,8 @@ function readNote(lock: string): Noted | null {
 
 /** The path of the file of a lock. The file may not exist yet. */
 function lockFile(folder: string, scope: Scope, kind: Kind): string {
-  const name = createHash('sha256')
-    .update(JSON.stringify([scope.account, scope.region, scope.base_url, kind]))
-    .digest('hex')
-    .slice(0, 24);
+  const { account, region, base_url } = scope;
+  const name = hash('sha256', JSON.stringify([account, region, base_url, kind]), 'hex').slice(0, 24);
   return join(stateFolder(folder, 'locks'), `${name}.lock`);
 }
 

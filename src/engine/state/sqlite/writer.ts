@@ -28,7 +28,7 @@ export class WriterThread implements Writer {
   #thread: Worker | null = null;
   #ended: Promise<void> | undefined;
   /** Resolves the promise of the current order with its result. */
-  #reply: ((failure: string | null) => void) | undefined;
+  #reply: ((failure: WriterReply) => void) | undefined;
   /** The error after which it writes nothing more. */
   #failure: string | null = null;
 
@@ -68,9 +68,15 @@ export class WriterThread implements Writer {
   }
 
   put(some: readonly Recorded[], now: number): Promise<void> {
+    const thread = this.#thread!;
+    const written = (): Promise<WriterReply> =>
+      new Promise((resolve) => {
+        thread.ref();
+        this.#reply = resolve;
+        thread.postMessage({ some, now } satisfies WriterOrder);
+      });
     return this.db.alone(async () => {
-      const thread = this.#thread!;
-      const failure = this.#failure ?? (await this.#order(thread, { some, now }));
+      const failure = this.#failure ?? (await written());
       thread.unref();
       if (failure !== null) throw new Error(failure);
     });
@@ -80,14 +86,6 @@ export class WriterThread implements Writer {
     this.#thread?.ref();
     this.#thread?.postMessage(null satisfies WriterOrder);
     await this.#ended;
-  }
-
-  #order(thread: Worker, order: WriterOrder): Promise<string | null> {
-    return new Promise((resolve) => {
-      thread.ref();
-      this.#reply = resolve;
-      thread.postMessage(order);
-    });
   }
 
   #answer(reply: WriterReply): void {
