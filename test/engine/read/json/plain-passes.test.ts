@@ -45,17 +45,6 @@ it('plan and items are the same', async () => {
   );
 });
 
-it('a file that is spelled in another way is the same import', async () => {
-  const items = ['{"company_id":"c1","a":1,"b":"é"}', '{"company_id":"c2","metadata":{"a":2.5,"b":null}}'];
-  const spaced = items.map((text) => JSON.stringify(JSON.parse(text), null, 2)).join(',\n');
-  const reading = await readText('a.json', `[\n${spaced}\n]\n`);
-  expect(reading.texts).toEqual((await readText('a.ndjson', items.join('\n'))).texts);
-  expect(reading.texts).toEqual([
-    '{"company_id":"c1","metadata":{"a":1,"b":"é"}}',
-    '{"company_id":"c2","metadata":{"a":2.5,"b":null}}',
-  ]);
-});
-
 it('users: their companies are told apart from none', async () => {
   const { items } = await read('input/users-body.json');
   expect(items).toContainEqual({ user_id: 'u2' });
