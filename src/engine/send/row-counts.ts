@@ -5,11 +5,9 @@ import { type RequestRecord, rangesOf } from '../state/requests.js';
 import { isAcknowledged, isClosed as isClosedStatus, requestStatus } from '../states.js';
 import { lineRange } from '../util/numbers.js';
 
-/** Whether its rows were accepted, by this request or by an earlier one with the same rows. */
-const wasAccepted = (r: RequestRecord): boolean => isAcknowledged(requestStatus(r));
-
 /** Whether the service accepted it: a complete 2xx reply was read. */
-export const isAccepted = (r: RequestRecord): boolean => wasAccepted(r) && r.state !== 'failed';
+export const isAccepted = (r: RequestRecord): boolean =>
+  isAcknowledged(requestStatus(r)) && r.state !== 'failed';
 
 /**
  * Whether a resume has nothing left to do for its rows. Only then its unchanged and merged rows are counted.

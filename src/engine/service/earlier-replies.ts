@@ -15,10 +15,10 @@ const OWN = { use: true, warning: null, keep: true } as const satisfies Belongin
 /** The replies that one client has read. */
 export class EarlierReplies {
   /** The request (method and path), by the identity of its reply. */
-  readonly #seen = new Map<string, string>();
+  readonly #seen = new Latest<string>();
   /** Identities of replies that were refused as those of an earlier request. */
-  readonly #refused = new Set<string>();
-  readonly #jobs = new Set<string>();
+  readonly #refused = new Latest<true>();
+  readonly #jobs = new Latest<true>();
   /** Whether the service gives the same reply to different requests, as some mocks do. */
   #repeats = false;
   #warned = false;
@@ -41,10 +41,10 @@ export class EarlierReplies {
     if (before !== undefined && !this.#isRepeating(known, fresh)) {
       return { use: false, reason: `answered with its reply to an earlier request (${known.words})` };
     }
-    this.#keep(known.identity, question);
+    this.#seen.set(known.identity, question);
     if (asked.method === 'GET' || jobId === null) return OWN;
     const again = this.#jobs.has(jobId);
-    remember(this.#jobs, jobId);
+    this.#jobs.set(jobId, true);
     if (!again || this.#warned) return OWN;
     this.#warned = true;
     const warning = `the service gave the job id ${oneLine(jobId)} to more than one request, so it is unclear which request the job belongs to`;
@@ -58,13 +58,8 @@ export class EarlierReplies {
   #isRepeating({ identity, unique, success }: Known, fresh: boolean): boolean {
     if (unique && success) return false;
     this.#repeats ||= fresh && this.#refused.has(identity);
-    if (!this.#repeats) remember(this.#refused, identity);
+    if (!this.#repeats) this.#refused.set(identity, true);
     return this.#repeats;
-  }
-
-  #keep(identity: string, question: string): void {
-    this.#seen.set(identity, question);
-    forgetOldest(this.#seen);
   }
 }
 
@@ -104,13 +99,11 @@ function jobIdOf(reply: Reply): string | null {
   return typeof id === 'string' && id !== '' ? id : null;
 }
 
-function remember(set: Set<string>, value: string): void {
-  set.add(value);
-  forgetOldest(set);
-}
-
-function forgetOldest(kept: Map<string, unknown> | Set<string>): void {
-  if (kept.size <= MOST) return;
-  const { value } = kept.keys().next();
-  if (value !== undefined) kept.delete(value);
+/** The values that were set last. */
+class Latest<V> extends Map<string, V> {
+  override set(key: string, value: V): this {
+    super.set(key, value);
+    if (this.size > MOST) this.delete(this.keys().next().value!);
+    return this;
+  }
 }
