@@ -270,6 +270,42 @@ describe('Parquet', () => {
     ]);
   });
 
+  it.each<[what: string, some: Partial<MappingRules>]>([
+    ['no rules', {}],
+    ['nulls that are sent', { empty: 'null' }],
+    ['columns that are left out', { exclude: ['part', 'flag'] }],
+    ['other keys', { map: [['name', 'title']], set: [['plan', 'pro']] }],
+    ['two columns of one key', { map: [['name', 'whole']] }],
+    ['text', { infer: false }],
+    ['nothing but identifiers', { include: ['user_id'] }],
+  ])('values that are copied are those that are read as JSON: %s', async (_, some) => {
+    const rules = { ...NO_RULES, ...some };
+    const copied = await reading('flat.parquet', { rules });
+    // A rule about texts, which no value meets, has each row read.
+    const parsed = await reading('flat.parquet', { rules: { ...rules, nulls: ['met by none'] } });
+    expect(copied.texts).toEqual(parsed.texts);
+    expect(copied.reasons).toEqual(parsed.reasons);
+    expect(copied.scan).toEqual({ ...parsed.scan, digest: copied.scan.digest });
+    expect(copied.reasons).toContain('3: user_id is missing');
+  });
+
+  it('values that are copied are those of the file', async () => {
+    const { items, scan } = await reading('flat.parquet');
+    expect(items.slice(0, 2)).toEqual([
+      {
+        user_id: '7',
+        company_id: 'c1',
+        metadata: Object.fromEntries([
+          ['name', 'Åsa'],
+          ...Object.entries({ whole: 1, part: 0.5, flag: true, money: 1.5, day: '2024-03-31' }),
+          ['__proto__', 'p'],
+        ]),
+      },
+      expect.objectContaining({ user_id: '8', metadata: expect.objectContaining({ name: 'two\nlines' }) }),
+    ]);
+    expect(scan.columns.find(({ column }) => column === 'part')).toMatchObject({ type: 'mixed', empty: 2 });
+  });
+
   it('identifiers that became floating-point numbers are warned of: two of them are one', async () => {
     const { scan, items } = await reading('float-ids.parquet');
     expect(items.map((item) => (item as { company_id?: string }).company_id)).toEqual([
