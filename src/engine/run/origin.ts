@@ -234,7 +234,7 @@ function joined(parts: readonly BigUint64Array[]): BigUint64Array {
 const VERSION = 1;
 
 /** A record without what holds on one machine only. */
-export type Origin = Omit<RejectsRecord, 'location' | 'mark'> & {
+type Origin = Omit<RejectsRecord, 'location' | 'mark'> & {
   /** The key of its hashes and digests. Hexadecimal. */
   key: string;
 };
@@ -269,7 +269,7 @@ export async function writeOrigin(rejects: string, { unedited, unsent, ...origin
  * @param rejects absolute path of the rejects file
  * @throws InputError if it is damaged
  */
-export async function readOrigin(rejects: string, run: string): Promise<Origin | null> {
+async function readOrigin(rejects: string, run: string): Promise<Origin | null> {
   const bytes = await readFile(originPath(rejects)).catch(() => null);
   if (bytes === null || !isOrigin(bytes)) return null;
   try {

@@ -33,7 +33,7 @@ export interface FileMark {
   sha256: string;
 }
 
-export interface RejectsPlace {
+interface RejectsPlace {
   cwd: string;
   name: string;
   /** Distinguishes the files of simultaneous imports: the run. */

@@ -117,7 +117,7 @@ export async function planToSave(
  * The account of the plan: its name, or for an account without a name, a hash of the token, base URL and
  * inputs.
  */
-export async function accountOf(
+async function accountOf(
   scope: Scope,
   inputs: readonly { sha256: string }[],
   { tokenHash }: Pick<ImportDeps, 'tokenHash'>,

@@ -261,7 +261,7 @@ export function optionsOfPlan(plan: SavedPlan): ImportOptions {
 }
 
 /** What a plan is applied with: inputs that are elsewhere now, whether to send it again, and what differs from its options. */
-export interface Applying {
+interface Applying {
   inputs: readonly string[];
   again: boolean;
   how: Changes;

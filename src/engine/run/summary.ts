@@ -218,7 +218,7 @@ export function exitOf(end: Ending): ExitCode {
 }
 
 /** The most rejections in the result document. */
-export const FIRST_REJECTIONS = 20;
+const FIRST_REJECTIONS = 20;
 
 /** Keeps only the first rejections: a file may have millions. */
 export function keepFirst(list: Rejection[], rejection: Rejection): void {
