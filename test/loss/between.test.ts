@@ -328,3 +328,30 @@ test.each([
     );
   },
 );
+
+test.each([
+  ['was not taken', status(409), 'unsent', [], 'abc', ['a b c', 'b', 'a c']],
+  ['was not taken, and it is all of it', status(409), 'unsent', [], 'b', ['b', 'b']],
+  ['may have arrived', lost, 'unknown', [2], 'abc', ['a b c', 'b', 'a c']],
+])('a further attempt leaves out what others have sent since: the one before %s', async (...given) => {
+  const [, strike, outcome, named, ids, sent] = given;
+  machine.write('u.csv', `user_id,name\n${[...ids].map((id) => `${id},1\n`).join('')}`);
+  const meanwhile: Strike = async (exchange) => {
+    await (outcome === 'unsent' ? exchange.read() : exchange.accept());
+    await run('identify user b --set name=newer --no-wait');
+    await strike(exchange);
+  };
+  service.trouble.submit = (nth) => (nth === 1 ? meanwhile : undefined);
+  const { code, summary, stderr } = await run('import u.csv --outcomes out.ndjson');
+  expect(service.ledger.sent).toEqual(sent);
+  expect([code, summary!.rows], stderr).toMatchObject([5, { submitted: ids.length - 1, [outcome]: 1 }]);
+  const rows = machine
+    .read('out.ndjson')
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+  expect(rows.map((row) => [row.id, row.outcome])).toEqual(
+    [...ids].map((id) => [id, id === 'b' ? outcome : 'completed']),
+  );
+  expect(summary!.maybe_sent_twice.map(({ rows }) => rows)).toEqual(named);
+});
