@@ -190,6 +190,7 @@ describe('what the replies contain', () => {
     ['redirect:first=1,location=http://127.0.0.1:1/a', 'location', 'http://127.0.0.1:1/a'],
     ['202:first=1,retry-after=1', 'retry-after', '1'],
     ['429:first=1', 'retry-after', undefined],
+    ['204:first=1', 'content-length', undefined],
   ])('%s sends %s: %s', async ([spec, header, value], { start }) => {
     const sandbox = await start({ clock: new ManualClock() });
     expect((await first(sandbox, spec)).headers[header]).toBe(value);
