@@ -59,9 +59,11 @@ export class JsonTokenizer extends Splitter {
   }
 
   protected tooLarge(): InputError {
-    const isAround = this.#form.body?.items === 'array' && (this.#next === 'array' || this.#next === 'end');
+    const most = formatSize(MAX_RECORD_BYTES);
+    if (this.#form.body?.items === 'array' && (this.#next === 'array' || this.#next === 'end'))
+      return this.#error([`what is around the array is larger than ${most}`, 'leave it out of the export']);
     return this.#error([
-      `${isAround ? 'what is around the array' : 'an item'} is larger than ${formatSize(MAX_RECORD_BYTES)}`,
+      `an item is larger than ${most}`,
       'it would not fit into a request; check the format',
       { code: 'item_too_long', maxBytes: MAX_RECORD_BYTES },
     ]);

@@ -169,6 +169,15 @@ describe('an array', () => {
     );
   });
 
+  it.each(['{"x":"', '{"data":[],"x":"'])('nor is what is around it collected without end: %s', (start) => {
+    const splitter = tokenizer('f.json', inside('data'));
+    const chunk = Buffer.from('x'.repeat(1 << 20));
+    splitter.push(Buffer.from(start));
+    expect(() => {
+      for (let turn = 0; turn < 64; turn++) splitter.push(chunk);
+    }).toThrow('f.json:1: what is around the array is larger than 16 MiB');
+  });
+
   it('an item without end is refused, not collected', () => {
     const splitter = tokenizer('f.json', ARRAY);
     const chunk = Buffer.from('x'.repeat(1 << 20));
