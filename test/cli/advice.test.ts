@@ -99,6 +99,10 @@ const CASES: {
     "add them: --set tier=… --set 'my key='… --where 'plan!='…",
   ],
   jobs_unfinished: [{ jobs: ['a', 'b c'] }, "to follow them:\n  profiles job a 'b c' --watch"],
+  no_answer: [
+    {},
+    'check the network, the base URL and the proxy settings\nto check the rest:\n  profiles doctor',
+  ],
   read_refused: [
     {},
     'check the base URL and, for a job, its id\nto see the settings:\n  profiles config list\nto list the known jobs:\n  profiles jobs',
