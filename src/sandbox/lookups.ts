@@ -97,7 +97,7 @@ export function widen(a: DataType | undefined, b: DataType): DataType {
 }
 
 /** The name for people: `Plan tier` for `plan_tier` and `planTier`. */
-export function displayName(key: string): string {
+function displayName(key: string): string {
   const words = key
     .replace(/([a-z0-9])([A-Z])/g, '$1 $2')
     .replace(/[_\-.]+/g, ' ')

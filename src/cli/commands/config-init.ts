@@ -195,7 +195,7 @@ export function givenKey(name: string, { account }: GlobalFlags): Key {
 export type Values = Iterable<readonly [path: readonly string[], value: Scalar | undefined]>;
 
 /** Returns the content of the file with these values; `undefined` removes one. */
-export function changed({ content }: ReadConfig, values: Values): ConfigFile {
+function changed({ content }: ReadConfig, values: Values): ConfigFile {
   let after = content;
   for (const [path, value] of values) after = settings.withValue(after, path, value);
   return after;

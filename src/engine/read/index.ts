@@ -94,7 +94,7 @@ export { expandInput, type Source } from './sources/expand.js';
 export { notSpooled, type Records, spoolRecords, spoolStdin } from './sources/spool.js';
 export { bodyMemory, itemMemory } from './spare-memory.js';
 export { lineOffsets, startsAnywhere } from './text/line-offsets.js';
-export { type DigestedFile, digestFile, type Marks, refuseChanged } from './text/source.js';
+export { type DigestedFile, digestFile, refuseChanged } from './text/source.js';
 export type {
   AgainOptions,
   InputOptions,
@@ -102,7 +102,6 @@ export type {
   RejectedRecord,
   Scan,
   Schema,
-  Start,
 } from './types.js';
 export { quoted } from './wording.js';
 export { Pool } from './workers/pool.js';

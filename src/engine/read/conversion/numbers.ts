@@ -256,6 +256,6 @@ export function classifyText(text: string): number {
 }
 
 /** Whether a cell is a plain number, or a plain integer. */
-export function isPlain(text: string, type: 'integer' | 'number'): boolean {
+function isPlain(text: string, type: 'integer' | 'number'): boolean {
   return type === 'integer' ? classifyText(text) === 0 : classifyText(text) !== NOT_A_NUMBER;
 }

@@ -5,7 +5,7 @@ const LF = 0x0a;
 export const COMMA = 0x2c;
 const COLON = 0x3a;
 export const OPEN_BRACE = 0x7b;
-export const CLOSE_BRACE = 0x7d;
+const CLOSE_BRACE = 0x7d;
 export const OPEN_BRACKET = 0x5b;
 export const CLOSE_BRACKET = 0x5d;
 

@@ -43,7 +43,7 @@ export function visible(text: string, line = true): string {
 }
 
 /** The states of a job, in order. */
-export const STATES = ['queued', 'validating', 'processing', 'pending_refresh', 'completed', 'failed'];
+const STATES = ['queued', 'validating', 'processing', 'pending_refresh', 'completed', 'failed'];
 
 /** The CSS class with the color of a job's state. */
 export const stateColor = (status: string): string => (STATES.includes(status) ? status : 'other');
