@@ -159,13 +159,13 @@ describe('a plan keeps its age', () => {
     await planned('newest');
     rmSync(state, { recursive: true });
     renameSync(`${state}.old`, state);
+    // Its number is lower than that of the newest plan, and its time later.
+    desk.clock.pass(60_000);
     await imported('between', 'a');
     expect(await applied('new')).toEqual([1, 1]);
     expect(await applied('old')).toEqual([0, 2]);
-    desk.clock.pass(60_000);
-    await imported('later', 'b');
-    expect(await applied('newest')).toEqual([1, 1]);
-    expect(profiles()).toEqual([{ name: 'newest' }, { name: 'later' }]);
+    expect(await applied('newest')).toEqual([0, 2]);
+    expect(profiles()).toEqual([{ name: 'between' }, { name: 'new' }]);
   });
 
   /** A plan whose input is not read before `answer`. */

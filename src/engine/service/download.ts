@@ -63,12 +63,14 @@ export async function* download(
   const signal = AbortSignal.any([options.signal, left.signal]);
   const transfer = new Transfer(address, sink, { ...options, signal }, (now) => progress.push(now));
   const finished = transfer.run().finally(() => progress.close());
+  // It may end while the consumer is busy with the progress so far.
+  const ended = finished.catch(() => {});
   try {
     yield* progress;
     return await finished;
   } finally {
     left.abort();
-    await finished.catch(() => {});
+    await ended;
   }
 }
 
