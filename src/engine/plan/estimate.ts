@@ -1,5 +1,5 @@
 /** Computes numbers of the plan without reading the rows again. Pure. */
-import { envelopeBytes, type Kind } from '../model.js';
+import { envelopeBytes, type FileRows, type Kind } from '../model.js';
 
 /** Totals of the rows of a kind to send, from the scans of its inputs. */
 export interface Volume {
@@ -54,4 +54,15 @@ export function estimateSeconds(work: readonly { rows: number; throughput: numbe
     seconds += rows / throughput;
   }
   return work.length === 0 ? null : Math.round(seconds * 10) / 10;
+}
+
+/** Row counts of several inputs together. */
+export function sumRows(all: readonly FileRows[]): FileRows {
+  const sum = { read: 0, filtered: 0, rejected: 0 };
+  for (const rows of all) {
+    sum.read += rows.read;
+    sum.filtered += rows.filtered;
+    sum.rejected += rows.rejected;
+  }
+  return sum;
 }

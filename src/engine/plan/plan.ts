@@ -17,7 +17,7 @@ import type { Warning } from '../problems.js';
 import { type OpenedInput, type Pool, type Scan, scanInput } from '../read/index.js';
 import { Channel } from '../util/channel.js';
 import { DuplicateFinder, type Duplicates, EitherKind, repeatWarning } from './duplicates.js';
-import { estimateSeconds, type RequestTotals } from './estimate.js';
+import { estimateSeconds, type RequestTotals, sumRows } from './estimate.js';
 
 /** An input after its scan. */
 export interface PlannedInput {
@@ -145,16 +145,6 @@ const absentCompanies = (path: string, rows: number): Warning => ({
 
 /** Row counts over all inputs. */
 export const plannedRows = ({ inputs }: Scanned): FileRows => sumRows(inputs.map(({ scan }) => scan.rows));
-
-export function sumRows(all: readonly FileRows[]): FileRows {
-  const sum = { read: 0, filtered: 0, rejected: 0 };
-  for (const rows of all) {
-    sum.read += rows.read;
-    sum.filtered += rows.filtered;
-    sum.rejected += rows.rejected;
-  }
-  return sum;
-}
 
 /** The number of valid rows. */
 export const acceptedOf = ({ read, filtered, rejected }: FileRows): number => read - filtered - rejected;

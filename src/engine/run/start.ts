@@ -5,7 +5,7 @@
 import { UsageError } from '../errors.js';
 import type { FileRows } from '../model.js';
 import { type ImportOptions, importNumbers } from '../options.js';
-import { sumRows } from '../plan/plan.js';
+import { sumRows } from '../plan/estimate.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
 import { isCanaryDue } from '../send/canary.js';
 import type { RequestRecord } from '../state/requests.js';
@@ -16,7 +16,6 @@ import type { State } from '../state/state.js';
 import { count } from '../util/numbers.js';
 import { failedOf, isDone } from './accounting.js';
 import type { ImportDeps } from './deps.js';
-import { checkAccount } from './saved-plans.js';
 import { hasValues, type Repeated, restoreOptions, setsOf } from './stored-options.js';
 
 export type Start =
@@ -278,6 +277,7 @@ export async function startOfPlan(
   deps: Pick<ImportDeps, 'state' | 'scope' | 'tokenHash'>,
 ): Promise<{ start: Start; options: ImportOptions } | { ended: StoredRun }> {
   const { state } = deps;
+  const { checkAccount } = await import('./saved-plans.js'); // with the reader of files, which only plans need
   await checkAccount(plan, deps);
   const found = await runOfPlan(plan, state, deps.scope!);
   if (!again && found && (found.finished || found.status === 'superseded')) return { ended: found };
