@@ -127,21 +127,31 @@ async function* sameContent(session: Session): AsyncGenerator<ImportEvent> {
 
 /** Records that the session begins, before anything is sent. */
 async function* begin(session: Session, ending: Ending): AsyncGenerator<ImportEvent> {
-  const { start, run, rejecting, scanned, options, deps } = session;
+  const { start, run, rejecting, scanned, deps } = session;
   const sends = ending.mode === 'sent';
   if (run.earlier) run.addRetries(sends && scanned !== null);
   if (scanned) {
     const rows = new RunRows(run.id, run.requests.all, { ...deps, signal: deps.stop });
     await rejecting!.restore(rows, deps.stop);
-    rejecting!.flush();
-    await rejecting!.record(unsentOf(scanned, ending, options, deps));
   }
+  // The file of a run that continues stays until its retries are recorded: before that, their rows count as rejected.
+  const { earlier } = run;
+  const files = earlier ? null : await writeRejects(session, ending);
   const planned = start.from === 'plan' ? runPlanned(start, deps.state) : undefined;
-  for (const old of await run.begin(scanned, rejecting?.flush() ?? null, planned, sends)) {
+  for (const old of await run.begin(scanned, files, planned, sends)) {
     yield {
       type: 'warning',
       message: `this import replaces run ${old} of the same file, which was unfinished`,
     };
   }
+  if (scanned && earlier) await run.nameRejects(await writeRejects(session, ending));
   await rejecting?.remember(run.scope);
+}
+
+/** Gives the rejects files their names, and records them. @returns their paths, by input */
+async function writeRejects(session: Session, ending: Ending): Promise<(string | null)[]> {
+  const { rejecting, scanned, options, deps } = session;
+  const files = rejecting!.flush();
+  await rejecting!.record(unsentOf(scanned!, ending, options, deps));
+  return files;
 }

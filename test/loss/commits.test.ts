@@ -152,6 +152,30 @@ test.for(CASES)('killed right before and after commits: $name', { timeout: 600_0
   }
 });
 
+/** A run that rejected a row, and had one refused, sends the latter again, and is killed. @returns whether it was */
+async function killRetry(at: string): Promise<boolean> {
+  const { service, machine } = await machineOf(everything);
+  const first = await machine.run(`import companies.csv ${everything.flags} -o interval=1ms`);
+  const { run, files } = first.summary!;
+  service.trouble = {};
+  const { signal } = await machine.start(`resume ${run} --failed`, { env: crashAt(at) }).ended;
+  const requests = await machine.requests(run!);
+  const again = new Set(requests.map(({ parent }) => parent));
+  const refused = requests.filter(({ state, seq }) => state === 'rejected' && !again.has(seq));
+  const inFile = machine.read(files[0]!.rejects_file!);
+  for (const { first_line } of refused) expect(inFile, at).toContain(everything.file.ids.get(first_line));
+  await service.stop();
+  return signal !== null;
+}
+
+test('killed at commits of resume --failed: the rejects file has the rows that count as rejected', {
+  timeout: 600_000,
+}, async () => {
+  let nth = 1;
+  for (; await killRetry(`before:${nth}`); nth++) expect(nth, 'commits of a resume').toBeLessThan(ENOUGH);
+  expect(nth).toBeGreaterThan(5);
+});
+
 test.skipIf(onPostgres)(
   'of so many requests that a thread of its own records them: killed at commits of the thread',
   {
