@@ -6,7 +6,7 @@ import type { Rows } from './rows.js';
 import type { Head } from './text/head.js';
 import type { Output } from './text/output.js';
 import type { SourceFile } from './text/source.js';
-import type { InputFile, InputOptions, OpenedInput, Scan, Start } from './types.js';
+import type { InputFile, InputOptions, OpenedInput, Scan } from './types.js';
 import type { Found, Refusal } from './wording.js';
 
 export type Original = RejectedRow['original'];
@@ -67,8 +67,6 @@ export interface ReadRows {
   bytes: AsyncIterable<Buffer>;
   /** Collects signs of another dialect. */
   notes?: Notes | undefined;
-  /** Where the bytes begin, for inputs that can be read from there. */
-  from?: Start | undefined;
   signal?: AbortSignal | undefined;
 }
 

@@ -7,15 +7,13 @@ import type { RecordCache } from './record-cache.js';
 import { only, type Rows, rowOf } from './rows.js';
 import { choose, selectRecords } from './selection.js';
 import { ByteTotals, type Marks, readBytes } from './text/source.js';
-import type { OpenedInput, Schema, Start } from './types.js';
+import type { OpenedInput, Schema } from './types.js';
 import type { Pool } from './workers/pool.js';
 
 interface ReadRecords {
   signal?: AbortSignal | undefined;
   byteTotals?: ByteTotals | undefined;
   notes?: Notes | undefined;
-  /** Where to begin, for inputs that allow it (`startsAnywhere`). There are no totals then. */
-  from?: Start | undefined;
   /** Where an earlier pass may have kept the records. */
   cache?: RecordCache | null | undefined;
   /** Where to keep the records for later passes. */
@@ -28,12 +26,12 @@ interface ReadRecords {
  * reason when aborted
  */
 export function readRecords(input: OpenedInput, options: ReadRecords = {}): AsyncIterable<Rows> {
-  const { signal, byteTotals, notes, from } = options;
+  const { signal, byteTotals, notes } = options;
   const kept = options.cache?.of(input, signal);
   if (kept) return kept;
-  const bytes = readBytes(input, signal, from ? undefined : byteTotals, from?.offset);
+  const bytes = readBytes(input, signal, byteTotals);
   const format = formatOf(input);
-  const rows = format.rows(input, { bytes, notes, from, signal });
+  const rows = format.rows(input, { bytes, notes, signal });
   // Only rows of binary formats take longer to read from their file again than from the cache.
   return (format.sniff && options.keepIn?.keep(input, rows)) ?? rows;
 }
@@ -42,8 +40,6 @@ export interface BuildOptions extends HashOptions {
   pool: Pool;
   /** Marks of the scan. Bytes that differ from the scanned ones are refused before they become items. */
   planned?: Marks | undefined;
-  /** The row to begin with, if the input can be read from there. */
-  from?: Start | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -57,10 +53,10 @@ export async function* buildItems(
   schema: Schema,
   options: BuildOptions,
 ): AsyncGenerator<ItemBatch> {
-  const { hashKey, signal, from, pool } = options;
+  const { hashKey, signal, pool } = options;
   const byteTotals = new ByteTotals(options.planned);
   const spec = { pass: 'build' as const, input, schema, hashKey };
-  const how = { signal, byteTotals, from, cache: pool.cache };
+  const how = { signal, byteTotals, cache: pool.cache };
   yield* pool.run(spec, selectRecords(input, readRecords(input, how), { toEnd: false }), signal);
 }
 

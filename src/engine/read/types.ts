@@ -154,16 +154,6 @@ export interface Schema {
   itemLimitBytes: number;
 }
 
-/** The record with which a pass begins. */
-export interface Start {
-  /** Offset in the file, in bytes. */
-  offset: number;
-  /** Line in the file, from 1. */
-  line: number;
-  /** Number of the record, from 0. */
-  row: number;
-}
-
 /** A rejected row and its number among all records of the file, from 0. */
 export interface RejectedRecord extends RejectedRow {
   row: number;

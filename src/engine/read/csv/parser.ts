@@ -29,7 +29,7 @@ export async function* parsedRows(
   atLine: (error: unknown, line: number) => unknown,
 ): AsyncGenerator<Rows> {
   const { dialect, maxCellBytes, maxColumns, notes } = form;
-  const seen = new SeenText(dialect, form.line ?? 1);
+  const seen = new SeenText(dialect, form.line);
   const shapeOf = shapes(dialect);
   let rows: RowsBuilder | null = form.width === null ? null : new RowsBuilder(form.width);
   let isHeader = form.header;

@@ -26,17 +26,10 @@ export const csvFormat: InputFormat<CsvWriter> = {
   recognize: (_, named) => (named === 'tsv' ? 'tsv' : 'csv'),
   open: (file, options, head) => openTable(file, options, tableOf(head!, options, file.format)),
   columns: (file, head) => columnsIn(file, tableOf(head!, file, file.format)),
-  rows(input, { bytes, notes, from, signal }) {
+  rows(input, { bytes, notes, signal }) {
     const { path, maxCellBytes, maxColumns, targets, encoding } = input;
     const limits = { path, maxCellBytes, maxColumns };
-    const form = {
-      ...limits,
-      dialect: input.csv!.dialect,
-      width: targets.length,
-      header: !from,
-      notes,
-      from,
-    };
+    const form = { ...limits, dialect: input.csv!.dialect, width: targets.length, header: true, notes };
     return csvRows(toUtf8(bytes, encoding), form, input, signal);
   },
   writer: (input, types) => new CsvWriter(input, types),

@@ -2,28 +2,22 @@
 import type { Rows } from '../rows.js';
 import type { PackedFile } from '../text/bad-text.js';
 import { atLine, splitText } from '../text/splitter.js';
-import type { Start } from '../types.js';
 import { isPlain } from './dialect.js';
 import type { HeadRow } from './odd-rows.js';
 import { firstParsedRows, parsedRows } from './parser.js';
 import { CsvRow } from './row.js';
 import { type HeadForm, type HeadText, Tokenizer, type TokenizerForm } from './tokenizer.js';
 
-interface CsvText extends Omit<TokenizerForm, 'line' | 'first'> {
-  /** Plain dialect only: where the text begins. */
-  from?: Start | undefined;
-}
-
 /** All rows after the header. @throws InputError */
 export function csvRows(
   text: AsyncIterable<Buffer>,
-  { from, ...csv }: CsvText,
+  csv: Omit<TokenizerForm, 'line'>,
   file: PackedFile & { encoding: string },
   signal?: AbortSignal,
 ): AsyncGenerator<Rows> {
   const { dialect } = csv;
-  const skip = from ? 0 : dialect.skipLines;
-  const form = { ...csv, line: from?.line ?? skip + 1, first: from?.row };
+  const skip = dialect.skipLines;
+  const form = { ...csv, line: skip + 1 };
   const rest = skip > 0 ? withoutLines(text, skip) : text;
   if (!isPlain(dialect)) return parsedRows(rest, form, (error, line) => atLine(error, line, file, signal));
   return splitText(rest, new Tokenizer(form), file, signal);

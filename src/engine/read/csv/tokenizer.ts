@@ -28,9 +28,7 @@ export interface TokenizerForm extends CsvLimits {
   /** Whether the first row is a header, which is in no batch. */
   header: boolean;
   /** Line of the first byte, from 1. */
-  line?: number | undefined;
-  /** Rows before it. */
-  first?: number | undefined;
+  line: number;
   /** Collects what looks like another dialect. */
   notes?: Notes | undefined;
 }
@@ -65,9 +63,9 @@ export class Tokenizer extends Splitter {
   #afterCr = false;
 
   constructor(form: TokenizerForm) {
-    super(maxRecordBytes(form), form.first);
+    super(maxRecordBytes(form));
     this.#form = form;
-    this.line = this.#restLine = form.line ?? 1;
+    this.line = this.#restLine = form.line;
     this.#width = form.width;
     this.#skipHeader = form.header;
     this.#meaning[form.dialect.delimiter.charCodeAt(0)] = DELIMITER;

@@ -1,4 +1,4 @@
-/** Finds where lines begin in a file, so that a later pass can start at one of them. */
+/** Finds where lines begin in a file, for plans. */
 import { isPlain } from '../csv/dialect.js';
 import type { OpenedInput } from '../types.js';
 import { readBytes } from './source.js';

@@ -179,7 +179,6 @@ export function compressionOf(head: Uint8Array): Compression | null {
  * The bytes of a file, unpacked. A chunk is valid until the next one is pulled: its memory is reused. Closes the file
  * when the consumer stops early.
  * @param byteTotals receives the packed bytes
- * @param from the byte to begin with, for files that are not packed
  * @throws InputError if the packed data is damaged, and for bytes that differ from the planned pass of `byteTotals`;
  * the signal's reason when aborted
  */
@@ -187,10 +186,9 @@ export async function* readBytes(
   file: SourceFile & { compression: Compression | null },
   signal?: AbortSignal,
   byteTotals?: ByteTotals,
-  from?: number,
 ): AsyncGenerator<Buffer> {
   if (file.compression === null) {
-    yield* blocks(file, signal, byteTotals, from);
+    yield* blocks(file, signal, byteTotals);
     return;
   }
   const unpack = decompressor(file, file.compression);
@@ -227,25 +225,21 @@ function decompressor(file: SourceFile, compression: Compression): zlib.Gunzip {
   });
 }
 
-/** @param from the byte to begin with; only without `byteTotals` */
 async function* blocks(
   file: SourceFile,
   signal?: AbortSignal,
   byteTotals?: ByteTotals,
-  from?: number,
 ): AsyncGenerator<Buffer> {
   const { handle, stamp } = file.opened ?? (await openFile(file));
   try {
     if (file.stamp && !sameStamp(file.stamp, stamp)) throw changedDuringImport(file.path);
     const memory = Buffer.allocUnsafeSlow(READ_BYTES);
-    let at = from ?? null;
     for (;;) {
       signal?.throwIfAborted();
-      const length = await fill(memory, handle, at).catch(async (error) => {
+      const length = await fill(memory, handle).catch(async (error) => {
         throw await unreadable(file, error);
       });
       if (length === 0) break;
-      if (at !== null) at += length;
       for (let start = 0; start < length; start += BLOCK_BYTES) {
         signal?.throwIfAborted();
         const bytes = memory.subarray(start, Math.min(start + BLOCK_BYTES, length));
@@ -260,15 +254,10 @@ async function* blocks(
 }
 
 /** Reads until the memory is full or the file ends, so that all passes set their marks at the same offsets. */
-async function fill(memory: Buffer, handle: FileHandle, from: number | null): Promise<number> {
+async function fill(memory: Buffer, handle: FileHandle): Promise<number> {
   let length = 0;
   while (length < memory.length) {
-    const { bytesRead } = await handle.read(
-      memory,
-      length,
-      memory.length - length,
-      from === null ? null : from + length,
-    );
+    const { bytesRead } = await handle.read(memory, length, memory.length - length, null);
     if (bytesRead === 0) break;
     length += bytesRead;
   }

@@ -19,15 +19,11 @@ export abstract class Splitter {
   protected rest = NOTHING;
   /** Less text than this cannot end it: reading it again and again would take long. */
   #least = 0;
+  /** How many rows were read so far. */
+  protected first = 0;
 
-  /**
-   * @param mostBytes the largest record
-   * @param first rows of the input before the text
-   */
-  constructor(
-    private readonly mostBytes: number,
-    protected first = 0,
-  ) {}
+  /** @param mostBytes the largest record */
+  constructor(private readonly mostBytes: number) {}
 
   /** Line of the bytes after those pushed so far, from 1. */
   abstract get line(): number;
