@@ -63,7 +63,7 @@ async function* steps(session: Session): AsyncGenerator<ImportEvent, ImportResul
   const mark = deps.savePlan ? await startPlan(run.id, session.plannedAt, deps) : null;
   await checkStart(session);
   const needsRows = start.from !== 'run' || !start.isSent;
-  const inputs = needsRows ? yield* openInputs(start, run.id, options, deps) : null;
+  const inputs = needsRows ? yield* openInputs(start, session.spool, options, deps) : null;
   if (inputs) session.open(inputs.opened);
   checkOwnFiles(options, session.opened, run.earlier, deps);
   yield* run.lock(inputs?.opened ?? run.earlier!.inputs, deadline.signal);

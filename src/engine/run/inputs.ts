@@ -28,24 +28,24 @@ export interface Opened {
   located: readonly DigestedInput[] | null;
 }
 
-/** @param run the run of the session. @throws InputError UsageError NetworkError StateError */
+/** @param spool the id of the folder for copies. @throws InputError UsageError NetworkError StateError */
 export async function* openInputs(
   start: Start,
-  run: string,
+  spool: string,
   options: ImportOptions,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, Opened> {
   switch (start.from) {
     case 'inputs':
-      return { opened: yield* openNew(options, run, deps), located: null };
+      return { opened: yield* openNew(options, spool, deps), located: null };
     case 'run': {
-      const located = yield* relocate(start.run, start.inputs, deps);
+      const located = yield* relocate(start.run, start.inputs, spool, deps);
       return { opened: await reopenInputs(start.run, options, deps, located), located: null };
     }
     case 'plan': {
       const { inputs } = start.plan;
       if (options.rejects !== null && inputs.length > 1) throw oneRejectsFile();
-      const located = yield* locatePlanned(inputs, start.inputs, run, deps);
+      const located = yield* locatePlanned(inputs, start.inputs, spool, deps);
       const began = inputs.map(({ kind, format, types }) => ({ kind, format, types: types as CellType[] }));
       return { opened: await openAs(began, located, options, deps), located };
     }
@@ -54,7 +54,7 @@ export async function* openInputs(
 
 async function* openNew(
   options: ImportOptions,
-  run: string,
+  spool: string,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, OpenedInput[]> {
   const { records } = deps;
@@ -65,7 +65,7 @@ async function* openNew(
     });
   }
   if (options.rejects !== null && sources.length > 1) throw oneRejectsFile();
-  const folder = () => deps.state.spools.folder(run);
+  const folder = () => deps.state.spools.folder(spool);
   const shown = { ...options, paths: shownInputs(options.paths) };
   const opened: OpenedInput[] = [];
   if (records) {

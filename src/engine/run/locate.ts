@@ -1,5 +1,5 @@
 /** Finds the inputs of a saved plan or an earlier run again (contract §10 "Relay"). */
-import { existsSync, mkdtempSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, mkdtempSync, realpathSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
 import { type ErrorDetails, InputError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
@@ -11,13 +11,13 @@ import { replaceFile } from '../util/replace-file.js';
 import type { ImportDeps } from './deps.js';
 import { type DigestedInput, digestInputs, expandInputs, fetchSource, type Located } from './sources.js';
 
-/** Pairs of an input's index and where it is on this machine, where that differs from the run. */
-const placesFile = (run: string, state: State): string => join(state.spools.folder(run), 'inputs.json');
+/** Has pairs of an input's index and where it is on this machine, where that differs from the run. */
+const PLACES_FILE = 'inputs.json';
 
 /** Empty if this machine does not have the file, or only a part of it. */
 function readPlaces(run: string, state: State): Map<number, string> {
   try {
-    return new Map(JSON.parse(readFileSync(placesFile(run, state), 'utf8')) as [number, string][]);
+    return new Map(JSON.parse(state.spools.read(run, PLACES_FILE)) as [number, string][]);
   } catch {
     return new Map();
   }
@@ -31,7 +31,7 @@ export async function keepPlaces(
 ): Promise<void> {
   const moved = [...locations.entries()].filter(([index, location]) => inputs[index]?.location !== location);
   if (moved.length === 0) return;
-  const file = placesFile(run, state);
+  const file = join(state.spools.folder(run), PLACES_FILE);
   await replaceFile(file, JSON.stringify(moved)).catch((error: unknown) => {
     throw notSpooled('the places of the inputs', file, error);
   });
@@ -45,10 +45,10 @@ interface Wanted {
 
 /** A private place for a copy. Always a new one: an earlier session may have died while it wrote a copy. */
 const copyFor =
-  (run: string, { state }: ImportDeps) =>
+  (spool: string, { state }: ImportDeps) =>
   (): Parameters<typeof fetchSource>[1] => {
     let made: string | undefined;
-    const folder = () => (made ??= mkdtempSync(join(state.spools.folder(run), 'copy-')));
+    const folder = () => (made ??= mkdtempSync(join(state.spools.folder(spool), 'copy-')));
     return { folder, name: 'input' };
   };
 
@@ -87,9 +87,10 @@ async function* findAgain<W extends Wanted, F extends Located>(
 export async function* relocate(
   run: StoredRun,
   named: readonly string[],
+  spool: string,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, Located[]> {
-  const copy = copyFor(run.run, deps);
+  const copy = copyFor(spool, deps);
   const places = readPlaces(run.run, deps.state);
   const what = { of: `run ${run.run}`, hint: 'name the file that the run read, or import this one' };
   const read = (path: string) => digestInputs(path, copy, deps);
@@ -153,10 +154,10 @@ async function* fetchAgain(
 export function locatePlanned(
   inputs: readonly { path: string; bytes: number; sha256: string }[],
   named: readonly string[],
-  run: string,
+  spool: string,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, DigestedInput[]> {
-  const copy = copyFor(run, deps);
+  const copy = copyFor(spool, deps);
   const read = (path: string) => {
     if (path === '-') throw new UsageError('the inputs of a plan are files, not stdin (-)');
     return digestInputs(path, copy, deps);

@@ -11,7 +11,7 @@ import { ComparedRows, KnownProfiles } from './compared.js';
 import type { ImportDeps } from './deps.js';
 import { RunRecord } from './record.js';
 import { Rejecting } from './rejecting.js';
-import type { Start } from './start.js';
+import { newRunId, type Start } from './start.js';
 
 /** An input as reports need it. */
 interface InputFacts {
@@ -31,6 +31,8 @@ export class Session {
   readonly pool: Pool;
   readonly run: RunRecord;
   readonly known: KnownProfiles;
+  /** The spool of a plan of a recorded run. Another import may remove that of the run, since a plan has no lock. */
+  readonly #planSpool: string | null;
   /** Empty where the rows are not needed, because only jobs are left to follow. */
   opened: readonly OpenedInput[] = [];
   rejecting: Rejecting | null = null;
@@ -42,20 +44,26 @@ export class Session {
     readonly options: ImportOptions,
     readonly deps: ImportDeps,
   ) {
-    const { state, clock, threads, savePlan } = deps;
+    const { state, clock, random, threads, savePlan } = deps;
     this.started = clock.monotonic();
     const { created_at } = (start.from === 'plan' ? start.plan : options.plan) ?? {};
     this.plannedAt = created_at ? Date.parse(created_at) : clock.now();
     this.run = new RunRecord(start.from === 'run' ? start.run : null, options, deps);
+    this.#planSpool = options.dryRun && this.run.earlier ? newRunId(clock.now(), random) : null;
     this.deadline = new Deadline(options.waitTimeoutMs, deps);
     const isOnePass = options.dryRun && !savePlan;
     this.pool = new Pool({
       threads,
-      cacheFolder: isOnePass ? null : () => state.spools.folder(this.run.id),
+      cacheFolder: isOnePass ? null : () => state.spools.folder(this.spool),
     });
     const scope = () => (options.changedOnly && deps.scope ? this.run.scope : null);
     const since = options.refreshAfterMs && Math.max(0, this.plannedAt - options.refreshAfterMs);
     this.known = new KnownProfiles(state, scope, since === null ? null : new Date(since).toISOString());
+  }
+
+  /** The id of the folder for copies of its inputs. */
+  get spool(): string {
+    return this.#planSpool ?? this.run.id;
   }
 
   /** The inputs were opened: prepares for reading them, and for their rejected rows. */
@@ -113,6 +121,12 @@ export class Session {
 
   async close(): Promise<void> {
     this.deadline.clear();
-    await closeAll([() => this.rejecting?.close(), () => this.pool.close(), () => this.run.close()]);
+    const { rejecting, pool, run, deps } = this;
+    await closeAll([
+      () => rejecting?.close(),
+      () => pool.close(),
+      () => this.#planSpool && deps.state.spools.remove(this.#planSpool),
+      () => run.close(),
+    ]);
   }
 }

@@ -1,5 +1,5 @@
 /** The state directory, the private folders of runs in it, and errors for failures of the state. */
-import { existsSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { type ErrorDetails, ProfilesError, StateError } from '../errors.js';
 import { folderAdvice } from '../util/file-trouble.js';
@@ -59,6 +59,11 @@ export class Spools {
   /** The folder of a run, which is created if needed. */
   folder(run: string): string {
     return stateFolder(this.root, 'spool', run);
+  }
+
+  /** The text of a file in such a folder. @throws if there is none */
+  read(run: string, name: string): string {
+    return readFileSync(join(this.root, 'spool', run, name), 'utf8');
   }
 
   /** All such folders, and when each was changed last, milliseconds since the epoch. */
