@@ -26,11 +26,21 @@ const trouble: fc.Arbitrary<Circumstances> = fc.record({
   moves: fc.array(move, { maxLength: 5 }),
   fates: fc.array(fate, { maxLength: 4 }),
   end: rarely(
-    2,
-    fc.record({
-      at: fc.integer({ min: 1, max: 25 }),
-      how: fc.constantFrom('kill', 'kill', 'Ctrl-C', 'Ctrl-C twice'),
-    }),
+    1,
+    fc.oneof(
+      {
+        weight: 2,
+        arbitrary: fc.record({
+          at: fc.integer({ min: 1, max: 25 }),
+          how: fc.constantFrom('kill', 'kill', 'Ctrl-C', 'Ctrl-C twice'),
+        }),
+      },
+      // From there on, so early enough that some commit is left.
+      {
+        weight: 1,
+        arbitrary: fc.record({ at: fc.integer({ min: 1, max: 12 }), how: fc.constant('full disk') }),
+      },
+    ),
   ),
 });
 export const circumstances = fc.oneof(

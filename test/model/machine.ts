@@ -15,11 +15,14 @@ const BUILD = resolve(import.meta.dirname, '../..', process.env.MODEL_OF ?? '.',
 const load = createRequire(BUILD);
 const built = load(BUILD) as { runCommand: typeof runCommand };
 
+/** What SQLite says of it. */
+const FULL = { code: 'ERR_SQLITE_ERROR', errcode: 13 };
+
 /** Of the event loop, so that requests and replies arrive before time passes. */
 const QUIET_TURNS = 6;
 
-/** Called before and after each commit of a database. */
-let atCommit = (): void => {};
+/** Called before and after each commit of a database. One that throws before it refuses it. */
+let atCommit = (_isDone: boolean): void => {};
 
 interceptCommits();
 function interceptCommits(): void {
@@ -29,18 +32,26 @@ function interceptCommits(): void {
   DatabaseSync.prototype = Object.create(DatabaseSync.prototype, {
     exec: {
       value(sql: string) {
-        if (sql === 'COMMIT') atCommit();
+        try {
+          if (sql === 'COMMIT') atCommit(false);
+        } catch (error) {
+          exec.call(this, 'ROLLBACK'); // as SQLite does itself
+          throw error;
+        }
         exec.call(this, sql);
-        if (sql === 'COMMIT') atCommit();
+        if (sql === 'COMMIT') atCommit(true);
       },
     },
   });
 }
 
-/** How a command ends before its own end: at which moment (a commit, a request, or before its answer), and how. */
+/**
+ * How a command ends before its own end: at which moment (a commit, a request, or before its answer), and how. On a
+ * `full disk`, no commit succeeds from then on.
+ */
 export interface End {
   at: number;
-  how: 'kill' | 'Ctrl-C' | 'Ctrl-C twice';
+  how: 'kill' | 'Ctrl-C' | 'Ctrl-C twice' | 'full disk';
 }
 
 export interface Circumstances extends Script {
@@ -92,14 +103,19 @@ export class Machine {
     let ended: End['how'] | null = null;
     let moments = 0;
     const moment = (): void => {
-      if (end === null || ended !== null || ++moments < end.at) return;
+      if (end === null || ended !== null || ++moments < end.at || end.how === 'full disk') return;
       ended = end.how;
       if (ended === 'kill') this.#copy(this.folder, this.#killed);
       if (ended !== 'Ctrl-C') service.isDead = true;
       stop.abort('SIGINT');
       if (ended !== 'Ctrl-C') abort.abort('SIGINT');
     };
-    atCommit = moment;
+    atCommit = (isDone) => {
+      moment();
+      if (isDone || end?.how !== 'full disk' || moments < end.at) return;
+      ended = 'full disk';
+      throw Object.assign(new Error('database or disk is full'), FULL);
+    };
     service.moment = async (arrival) => {
       moment();
       if (arrival?.command !== command || arrival.accepted || service.isDead) return;

@@ -69,8 +69,9 @@ export const STEPS = fc.oneof(
       const argv = ['import', file, ...planning(sending), ...waiting(sending)];
       if (full && !sending.changedOnly) argv.push('--full');
       if (resume) argv.push('--resume');
-      // A process that dies does not say which run it continued.
-      const run = resume && circumstances.end?.how === 'kill' ? await sameContent(data, scene) : undefined;
+      // A process that dies, or cannot record its session, does not say which run it continued.
+      const isMute = circumstances.end?.how === 'kill' || circumstances.end?.how === 'full disk';
+      const run = resume && isMute ? await sameContent(data, scene) : undefined;
       const submitted = resume ? await submittedRun(data, scene) : null;
       const { changedOnly, concurrency } = sending;
       const how = { circumstances, changedOnly, concurrency, meanwhile, run };
