@@ -32,6 +32,8 @@ describe('of a finished run', () => {
     const rejects = readFileSync(join(cwd, 'c.rejects.csv'));
     const saved = await run(['runs', id, '--save-plan', 'run.json']);
     expect([saved.code, saved.stderr]).toEqual([5, expect.stringContaining('saved the plan to run.json')]);
+    expect(saved.stderr).toMatch(/send it again with:\n +profiles apply run\.json --again /);
+    expect(saved.stderr).not.toContain('is now');
     expect(plan('run.json')).toMatchObject({ run: id, digest: plan('dry.json').digest });
     expect(readFileSync(join(cwd, 'c.rejects.csv'))).toEqual(rejects);
 

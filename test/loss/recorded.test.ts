@@ -1,9 +1,10 @@
 /** What a run keeps, which the tests themselves change: so that it goes on as it began, or not at all (contract §4). */
+import { readFileSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { openState } from '../../src/engine/state/state.js';
 import { workspace } from '../support/workspace.js';
-import { FAULTS, status } from './faults.js';
+import { FAULTS, fates, status } from './faults.js';
 import { balance, type Companies } from './support.js';
 
 const rows = Array.from({ length: 6 }, (_, i) => [`c-${i}`, String(i)]);
@@ -54,6 +55,30 @@ describe('a run', () => {
     expect(last.code, last.stderr).toBe(0);
     const codes = [...service.ledger.profiles.companies.values()];
     expect(codes).toEqual(['0', '1', '2', '3', '4', '5'].map((text) => ({ code: text })));
+  });
+
+  test('keeps its values while its jobs are only followed, and sends nothing without them', async () => {
+    service.trouble = { fate: () => fates.stuck };
+    const waiting = '--concurrency 4 -o interval=1h --wait 8h';
+    const first = await run(`${SEND} --set plan=gold --where code!=0 ${waiting}`);
+    expect([first.code, first.summary!.rows.submitted], first.stderr).toEqual([3, 5]);
+    service.trouble.fate = () => fates.failed;
+    expect((await run('resume')).code).toBe(7);
+    service.trouble = {};
+    const values = machine.path(`.state/spool/${first.summary!.run}/values.json`);
+    const kept = readFileSync(values);
+    writeFileSync(values, '{"sets":[[],[],[]],"where":[]}');
+    const lost = await run(`resume ${first.summary!.run} --failed`);
+    expect([lost.code, lost.error!.message], lost.stderr).toEqual([
+      2,
+      expect.stringContaining('was given values that are not on this machine'),
+    ]);
+    writeFileSync(values, kept);
+    const again = await run(`resume ${first.summary!.run} --failed`);
+    expect(again.code, again.stderr).toBe(0);
+    expect([...service.ledger.profiles.companies]).toEqual(
+      [1, 2, 3, 4, 5].map((code) => [`c-${code}`, { code, plan: 'gold' }]),
+    );
   });
 
   test.each(['', ' --changed-only'])(

@@ -19,12 +19,14 @@ interface Writing {
   encoding?: 'utf8' | 'latin1';
   /** Changes the XML of the sheet. */
   sheet?: (xml: string) => string;
+  /** XML of texts that cells share. */
+  shared?: readonly string[];
 }
 
 /** @param rows with at most 26 cells; an empty row is left out of the sheet */
 export function workbook(
   rows: readonly (readonly Cell[])[],
-  { cover, encoding = 'utf8', sheet = (xml) => xml }: Writing = {},
+  { cover, encoding = 'utf8', sheet = (xml) => xml, shared = [] }: Writing = {},
 ): Buffer {
   const formats: string[] = [];
   const styleOf = (format: string | undefined): number => {
@@ -79,14 +81,19 @@ export function workbook(
     },
     {
       name: 'xl/_rels/workbook.xml.rels',
-      content: relationships(...sheets.map((_, at): [string, string] => ['worksheet', fileOf(at)]), [
-        'styles',
-        'styles.xml',
-      ]),
+      content: relationships(
+        ...sheets.map((_, at): [string, string] => ['worksheet', fileOf(at)]),
+        ['styles', 'styles.xml'],
+        ['sharedStrings', 'sharedStrings.xml'],
+      ),
     },
     {
       name: 'xl/styles.xml',
       content: `<styleSheet ${MAIN}><numFmts>${codes.join('')}</numFmts><cellXfs>${styles.join('')}</cellXfs></styleSheet>`,
+    },
+    {
+      name: 'xl/sharedStrings.xml',
+      content: `<sst ${MAIN}>${shared.map((xml) => `<si><t>${xml}</t></si>`).join('')}</sst>`,
     },
     ...sheets.map(({ content }, at) => ({ name: `xl/${fileOf(at)}`, content })),
   ]);

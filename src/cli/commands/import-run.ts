@@ -58,6 +58,7 @@ export async function runAndReport(
   const isResumed = start.from === 'run';
   const pause = (): void => reporter.pause();
   const sendsNothing = options.dryRun || (isResumed && start.isSent);
+  const isSent = isResumed && start.run.finished && !['held', 'rejected'].includes(start.run.status);
   const deps: ImportDeps = {
     ...base,
     reads: [...reads, (await context.settings()).configPath],
@@ -84,7 +85,8 @@ export async function runAndReport(
     const set = isResumed || context.commands.wasTyped('--mapping') ? setIn(options) : [];
     const again = not_sent && (await unsentFlags(summary, base.state, context.cwd));
     const from = tokenFrom(await context.settings());
-    return { failed, requests, set, ...(again && { again }), plan: savePlan, sendsValid, tokenFrom: from };
+    const known = { failed, requests, set, plan: savePlan, isSent, sendsValid, tokenFrom: from };
+    return again ? { ...known, again } : known;
   };
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
   if (savePlan !== undefined) {

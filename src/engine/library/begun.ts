@@ -26,7 +26,7 @@ const PLACES = 'plan run again files service stateDir state cwd threads signal a
 export function changesOf(request: Partial<ImportRequest>, cwd: string): Partial<ImportOptions> {
   const { plan, run, rules = {}, where, onFailure, outcomes, ...others } = request;
   if (plan !== undefined && run !== undefined) throw new UsageError('plan and run cannot be combined');
-  // A run on another machine has not its private values.
+  // On another machine, its private values are given again.
   const { set, ...fixed } = rules;
   const own = { ...others, ...fixed, ...(plan !== undefined && { where, 'rules.set': set }) };
   const names = new Set<string>([...CHANGES, ...PLACES]);
@@ -58,7 +58,9 @@ export async function startOf(
     if ('start' in applied) return applied;
     const { run, status } = applied.ended;
     const why = status === 'superseded' ? 'was replaced by another import' : 'has applied this plan already';
-    throw new UsageError(`run ${run} ${why}; nothing was sent`, { hint: 'to send it again, say so (again)' });
+    throw new UsageError(`run ${run} ${why}; nothing was sent`, {
+      hint: 'to send it again, set again: true',
+    });
   }
   const [known] = await state.runs.all({ run: run! });
   if (!known) throw new UsageError(`run ${run} not found`);

@@ -117,6 +117,10 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
   if (typeof request.stateDir !== 'string') throw new UsageError('stateDir must be given');
   const began = request.plan !== undefined || request.run !== undefined;
   if (began && dryRun) throw new UsageError('a plan is made of files or records');
+  if (!began && request.again !== undefined) throw new UsageError('again needs a plan or a run');
+  if (!dryRun && request.savePlan !== undefined) throw new UsageError('savePlan belongs to planImport');
+  if (savePlan !== undefined && records)
+    throw new UsageError('a plan of records cannot be saved: they could not be read again');
   const options = began ? changesOf(request, cwd) : await optionsOf(request, cwd, dryRun);
   const threads = numberOption('threads', request.threads);
   const base_url = service ? baseUrlOf(service) : '';

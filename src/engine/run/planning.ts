@@ -51,7 +51,8 @@ export async function* scanInputs(
   const said = new Set<string>();
   for (const kind of scope ? kindsOf(opened) : []) {
     const last = await state.known.columnTypes(scope!, kind);
-    changes.push(...typeChanges(last, scansOf(scanned, kind)));
+    // The types of a run or a plan are as they began.
+    if (start.from === 'inputs') changes.push(...typeChanges(last, scansOf(scanned, kind)));
     for (const { opened, scan } of scanned.inputs) {
       if (opened.kind !== kind || !isKnownLayout(last, scan)) continue;
       for (const warning of scan.warnings.filter(isAboutText)) said.add(ofFile(opened, warning).message);

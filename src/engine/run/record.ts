@@ -33,6 +33,8 @@ export class RunRecord {
   #unrecorded: string | null;
   /** The paths of the inputs, as the lock shows them to other processes. */
   #files = '';
+  /** The paths of the rejects files, by input, as they are recorded. */
+  #rejects: (string | null)[] = [];
   readonly #locks: HeldLease[] = [];
 
   /** @param earlier the run that continues, as read before its lock was taken; null for a new one */
@@ -127,6 +129,7 @@ export class RunRecord {
       for (const lock of this.#locks) await lock.rename(this.#holder);
     }
     this.#requests = requests;
+    this.#rejects = run.inputs.map(({ rejects_file }) => rejects_file);
   }
 
   /**
@@ -255,8 +258,9 @@ export class RunRecord {
   /** Records the paths of the rejects files, by input. */
   async nameRejects(files: readonly (string | null)[]): Promise<void> {
     for (const [input, file] of files.entries()) {
-      if (file !== (this.earlier?.inputs[input]?.rejects_file ?? null))
-        await this.deps.state.runs.setRejectsFile(this.#id, input, file);
+      if (file === (this.#rejects[input] ?? null)) continue;
+      await this.deps.state.runs.setRejectsFile(this.#id, input, file);
+      this.#rejects[input] = file;
     }
   }
 

@@ -209,13 +209,15 @@ export async function startOfRun(
 /**
  * The start and the options of a plan of a run as it was recorded: a dry run of its inputs.
  * @param inputs those that are elsewhere now
- * @throws UsageError if it was given values that are not kept
+ * @throws UsageError if it read stdin, or was given values that are not kept
  */
 export function startOfRunPlan(
   run: StoredRun,
   inputs: readonly string[],
   state: State,
 ): { start: Start; options: ImportOptions } {
+  if (run.inputs.some(({ path }) => path === '-'))
+    throw new UsageError(`run ${run.run} read stdin, and a plan of stdin cannot be saved`);
   if (!hasValues(state, run)) {
     const message = `run ${run.run} was given values that are not kept, so no plan of it can be made`;
     throw new UsageError(message, { hint: 'make a plan of its inputs' });

@@ -1,8 +1,8 @@
 /**
  * The options of a run in the state, and the identity by which an import finds an unfinished run of the same content. The
- * state must not hold values that may be personal data:
- * constant values (`set`) and conditions (`where`). They are stored in the run's private folder on the machine where it
- * began. The state has only a keyed digest. With it, another machine can check values that are given again.
+ * state must not hold values that may be personal data: constant values (`set`) and conditions (`where`). They are stored
+ * in the run's private folder on the machine where it began. The state has only a keyed digest, with which values are
+ * checked that are read or given again.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -96,10 +96,10 @@ export const hasSets = ({ options }: Pick<StoredRun, 'options'>): boolean =>
  * @throws StateError
  */
 export async function storeOptions(state: State, run: string, options: ImportOptions): Promise<unknown> {
-  const stored = withoutValues(options, state.secret);
-  if (stored.setMark || stored.whereMark) {
+  const values: Values = { sets: setsOf(options), where: options.where ?? [] };
+  // A session that needs no row has only the marks: what is stored stays.
+  if (values.where.length > 0 || values.sets.some((set) => set.length > 0)) {
     const file = join(state.spools.folder(run), VALUES_FILE);
-    const values: Values = { sets: setsOf(options), where: options.where ?? [] };
     await replaceFile(file, JSON.stringify(values)).catch((error: Error) => {
       throw new StateError(`cannot save constant values and conditions to ${file}: ${error.message}`, {
         ...folderAdvice(error),
@@ -107,17 +107,23 @@ export async function storeOptions(state: State, run: string, options: ImportOpt
       });
     });
   }
-  return stored;
+  return withoutValues(options, state.secret);
 }
 
 /** Whether this machine has the private values of a run, if it has any. */
 export const hasValues = (state: State, run: StoredRun): boolean =>
   !(hasSets(run) || hasConditions(run)) || readValues(state, run) !== null;
 
-/** Null if this machine does not have them, or only a part of the file. */
-function readValues(state: State, { run }: StoredRun): Values | null {
+/** Null if this machine does not have them as they were given. */
+function readValues(state: State, { run, options }: StoredRun): Values | null {
+  const { setMark, whereMark } = options as Stored;
   try {
-    return JSON.parse(readFileSync(join(state.spools.folder(run), VALUES_FILE), 'utf8')) as Values;
+    const text = readFileSync(join(state.spools.folder(run), VALUES_FILE), 'utf8');
+    const values = JSON.parse(text) as Values;
+    const isWhole =
+      (!setMark || markOfSets(values.sets, state.secret).digest === setMark.digest) &&
+      (!whereMark || markOfWhere(values.where, state.secret).digest === whereMark.digest);
+    return isWhole ? values : null;
   } catch {
     return null;
   }

@@ -3,6 +3,7 @@
  * are followed: whoever follows them, a job is polled once at a time, and at most `AT_ONCE` polls are open.
  */
 
+import { setMaxListeners } from 'node:events';
 import { ServiceError, WaitTimeoutError } from '../errors.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
@@ -121,6 +122,7 @@ class Follower {
       poller.remove(this);
       this.#snapshots.close();
     });
+    if (signal) setMaxListeners(0, signal); // one for each job that is followed; Node warns beyond ten
     signal?.addEventListener('abort', onAbort);
     if (deadlineMs != null) {
       const left = Math.max(0, deadlineMs - clock.monotonic());

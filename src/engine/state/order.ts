@@ -17,12 +17,16 @@ export interface Made {
   after: number | null;
 }
 
-/** SQL: true if data of this scope and kind is older than that of `runs`, and may still be sent. */
+/**
+ * SQL: true if data of this scope and kind is older than that of `runs`, and may still be sent. A plan of a recorded run
+ * names a run that is older than the plan, and has not applied it.
+ */
 export const hasOlder = (scope: Sql, kind: Sql): Sql =>
   sql`(EXISTS (SELECT 1 FROM runs AS older WHERE older.scope = ${scope} AND older.kinds LIKE '%' || ${kind} || '%'
       AND older.finished = 0 AND older.began < runs.began)
     OR EXISTS (SELECT 1 FROM plans WHERE plans.scope = ${scope} AND plans.number < runs.began
-      AND NOT EXISTS (SELECT 1 FROM runs AS applied WHERE applied.run = plans.run AND applied.finished = 1)))`;
+      AND NOT EXISTS (SELECT 1 FROM runs AS applied
+        WHERE applied.run = plans.run AND applied.finished = 1 AND applied.began >= plans.number)))`;
 
 /**
  * Gives a new run its number `began`, the age of its data: newer than all earlier sends, and older than later sends of

@@ -116,6 +116,8 @@ test.for<[over: Partial<ImportRequest>, message: string]>([
   [{ plan: 'a', chunkSize: 2 }, 'chunkSize does not apply here: the plan has its own'],
   [{ plan: 'a', retries: -1 }, 'retries'],
   [{ plan: 'nowhere.json' }, 'nowhere.json: the plan cannot be read'],
+  [{ files: ['a.csv'], again: true }, 'again needs a plan or a run'],
+  [{ files: ['a.csv'], savePlan: 'plan.json' } as Partial<ImportRequest>, 'savePlan belongs to planImport'],
 ])('%j: %s', async ([over, message], { sandbox }) => {
   const failed = runImport({ ...aPlace(sandbox), ...over }).result();
   await expect(failed).rejects.toThrow(UsageError);
@@ -126,4 +128,9 @@ test('rules that contradict each other are refused also of an import that contin
   const rules = { include: ['name'], exclude: ['name'] };
   const request = { ...aPlace(sandbox), files: ['companies.csv'], rules, resume: true };
   await expect(runImport(request).result()).rejects.toThrow('both included and excluded');
+});
+
+test('a plan of records cannot be saved', async ({ sandbox }) => {
+  const saved = planImport({ ...aPlace(sandbox), kind: 'companies', records: [], savePlan: 'plan.json' });
+  await expect(saved).rejects.toThrow('a plan of records cannot be saved: they could not be read again');
 });

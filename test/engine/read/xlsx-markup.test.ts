@@ -153,6 +153,14 @@ describe('what costs much', () => {
     expect((await errorOf(xml)).replace(/^.*\/(?=a\.xlsx)/, '')).toBe(message);
   });
 
+  it('a shared text that is too long is an error, even if it were short enough once it is decoded', async () => {
+    const shared = [`${'_x000D_'.repeat(300_000)}END`];
+    const sheet = (xml: string): string =>
+      xml.replace('t="inlineStr"><is><t>HERE</t></is>', 't="s"><v>0</v>');
+    const book = workbook([HEADER, ['c1', 'HERE']], { sheet, shared });
+    await expect(read(file('a.xlsx', book))).rejects.toThrow('a.xlsx:2: a cell is longer than 1 MiB');
+  });
+
   it('a tag may have brackets in its attributes, wherever the text is cut', async () => {
     const rows: Cell[][] = [HEADER];
     for (let n = 0; n < 4000; n++) rows.push([`c${n}`, 'HERE']);

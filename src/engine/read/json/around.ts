@@ -70,9 +70,11 @@ export function checkAround(text: Buffer, { path, others }: JsonBody, fail: Fail
     if (level === 0 && end < text.length) throw fail(end, ...textFollows('object that holds the array'));
     object = found[0]!;
   }
+  const around = text.toString();
   try {
-    JSON.parse(text.toString());
-  } catch {
-    throw fail(text.length, ...NOT_VALID);
+    JSON.parse(around);
+  } catch (error) {
+    const position = / at position (\d+)/.exec((error as Error).message)?.[1] ?? around.length;
+    throw fail(Buffer.byteLength(around.slice(0, Number(position))), ...NOT_VALID);
   }
 }

@@ -63,7 +63,8 @@ function stringsInto(strings: StringTable, { maxCellBytes }: Reading) {
       open: () => {
         text = '';
       },
-      close: () => strings.add(unescaped(text)),
+      // What is cut stays too long, so that a cell that refers to it is refused.
+      close: () => strings.add(text.length > maxCellBytes ? text : unescaped(text)),
     },
     ...textsIn('x:sst/x:si', (more) => {
       // Cut, not rejected: perhaps no cell refers to it.

@@ -154,9 +154,19 @@ export function startHeart(location: PostgresLocation): Pick<Heart, 'keep' | 'dr
   const life = new BigInt64Array(new SharedArrayBuffer(8));
   const show = (): void => void Atomics.store(life, 0, BigInt(Math.round(performance.now())));
   show();
-  setInterval(show, location.leaseMs / 12).unref();
+  const shown = setInterval(show, location.leaseMs / 12).unref();
   const data: HeartData = { location, life, now: performance.now() };
-  if (!existsSync(fileURLToPath(WORKER))) return new Heart(data);
+  if (!existsSync(fileURLToPath(WORKER))) {
+    const heart = new Heart(data);
+    return {
+      keep: (lease) => heart.keep(lease),
+      drop: (lease) => heart.drop(lease),
+      stop: () => {
+        clearInterval(shown);
+        return heart.stop();
+      },
+    };
+  }
   const thread = new Worker(WORKER, { workerData: data });
   thread.unref();
   // Ignored: without heartbeats, the lease expires, and `check` reports it.
@@ -165,6 +175,9 @@ export function startHeart(location: PostgresLocation): Pick<Heart, 'keep' | 'dr
     keep: (lease) => thread.postMessage({ do: 'keep', lease } satisfies HeartOrder),
     drop: ({ scope, kind }) =>
       thread.postMessage({ do: 'drop', lease: { scope, kind } } satisfies HeartOrder),
-    stop: async () => void (await thread.terminate()),
+    stop: async () => {
+      clearInterval(shown);
+      await thread.terminate();
+    },
   };
 }

@@ -15,15 +15,15 @@ const SWITCHES = [
   ['stuck-job:every=1', 'Jobs get stuck', 'every job stays in processing'],
 ] as const;
 
-/** Limits that are numbers. An empty field means `null`. */
+/** Limits that are numbers. An empty field means `null`, where that has a meaning. */
 const FIELDS = [
   ['latency_ms', 'Latency', 'ms before each answer'],
   ['rows_per_second', 'Speed of jobs', 'rows per second'],
   ['fail_jobs', 'Jobs that fail', '%'],
-  ['max_items', 'Items per request', 'at most; beyond, 413'],
+  ['max_items', 'Items per request', 'at most; beyond, 413', 'any number'],
   ['max_bytes', 'Bytes per request', 'at most; beyond, 413'],
-  ['rate_limit', 'Request rate', 'a second; beyond, 429'],
-] as const satisfies readonly (readonly [key: keyof Settings, name: string, unit: string])[];
+  ['rate_limit', 'Request rate', 'a second; beyond, 429', 'any number'],
+] as const satisfies readonly (readonly [key: keyof Settings, name: string, unit: string, empty?: string])[];
 
 export function Switches() {
   return (
@@ -132,7 +132,7 @@ function Limits() {
     change(call('settings', 'PATCH', { [key]: value }), `${name} saved`);
   return (
     <Section title="Speed and limits">
-      {FIELDS.map(([key, name, unit]) => {
+      {FIELDS.map(([key, name, unit, empty]) => {
         const value = overview?.settings[key];
         const one = unit === '%' ? 100 : 1;
         const shown = value == null ? '' : String(Number((value * one).toFixed(6)));
@@ -144,7 +144,7 @@ function Limits() {
               min="0"
               step="any"
               defaultValue={shown}
-              placeholder="any number"
+              placeholder={empty}
               onChange={({ currentTarget: { value: typed } }) =>
                 save(key, name, typed === '' ? null : Number(typed) / one)
               }

@@ -115,6 +115,8 @@ describe('an array', () => {
     ],
     ['{"companies":[1]}}', 'f.json:1: text follows the end of the object that holds the array'],
     ['{"companies":[1],"more":2,}', 'f.json:1: what is around the array is not valid JSON'],
+    ['{"next":01,\n"companies":[\n1\n]\n}', 'f.json:1: what is around the array is not valid JSON'],
+    ['{\n"companies":[\n1\n],\n"next":01}', 'f.json:5: what is around the array is not valid JSON'],
     ['{"companies":[1],"more" 2}', 'f.json:1: what is around the array is not valid JSON'],
     ['{"a":1 "companies":[1]}', 'f.json:1: what is around the array is not valid JSON'],
     ['{"a":[}],"b":,"companies":[1]}', 'f.json:1: what is around the array is not valid JSON'],
