@@ -4,7 +4,7 @@ import { built } from '../support/child.js';
 import { COMPLETED, type JobRecord, type Strike, type Trouble } from '../support/fault-server.js';
 import { type Outcome, workspace } from '../support/workspace.js';
 import { dated, FAULTS, fates } from './faults.js';
-import { balance, deadlineUnder, elevenCompanies, resumeToTheEnd } from './support.js';
+import { balance, crashAt, deadlineUnder, elevenCompanies, resumeToTheEnd } from './support.js';
 
 const file = elevenCompanies();
 const SEND = `import ${file.path} --chunk-size 4`;
@@ -145,6 +145,30 @@ test.each([
   expect(service.seen.poll).toBe(0);
   await isWhole(outcome);
 });
+
+test('a canary whose job the service no longer knows: nothing else is sent, and a resume sends it again', async () => {
+  service.trouble = always(answer(404));
+  const stopped = await run(`${SEND} --canary 3`);
+  const message = expect.stringMatching(/^the canary is lost: the service no longer knows job job-1 /);
+  expect([stopped.code, stopped.error?.message]).toEqual([5, message]);
+  expect(stopped.summary!.rows).toMatchObject({ submitted: 2, unsent: 9 });
+  service.trouble = {};
+  const last = await run('resume');
+  expect([last.code, last.summary!.rows]).toMatchObject([0, { merged: 1, submitted: 11, completed: 11 }]);
+  expect(service.ledger.sent).toMatchObject({ length: 5, 0: 'c-0 c-1', 1: 'c-0 c-1' });
+});
+
+test.each(['before:1', 'after:1', 'after:2', 'after:3', 'after:4', 'after:5'])(
+  'a resume that only follows jobs, killed %s commits: the next one says how they ended',
+  async (at) => {
+    service.trouble.fate = () => fates.failed;
+    const { code, summary } = await run(`${SEND} --no-wait`);
+    expect([code, summary!.status]).toEqual([0, 'submitted']);
+    expect((await machine.start('resume', { env: crashAt(at) }).ended).signal).toBe('SIGKILL');
+    const last = await run('resume');
+    expect([last.code, last.summary?.status, last.summary?.run]).toEqual([7, 'failed', summary!.run]);
+  },
+);
 
 test('a job of another run is known by its own id, whatever its record says', async () => {
   service.trouble = { fate: (nth) => (nth === 1 ? fates['another id'] : undefined) };

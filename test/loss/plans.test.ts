@@ -203,6 +203,25 @@ describe('a plan keeps its age', () => {
     expect(existsSync(desk.path('plan.json'))).toBe(false);
   });
 
+  test('what -o refresh_after refreshes is decided when planning begins', async () => {
+    desk.write('before.csv', csv('plan', 'a', 'b'));
+    expect((await run('import before.csv')).code).toBe(0);
+    desk.clock.pass(0.9 * 3_600_000);
+    const { planning, answer } = await heldPlan('--changed-only -o refresh_after=1h');
+    desk.clock.pass(0.2 * 3_600_000);
+    answer();
+    expect((await planning).summary!.rows.unchanged).toBe(2);
+    expect(await applied('plan')).toEqual([0, 0]);
+  });
+
+  test('a request of which few rows are left is sent as a canary', async () => {
+    await planned('plan');
+    await imported('newer', 'a');
+    const { code, summary, stderr } = await run('apply plan.json --canary 1');
+    expect([code, summary!.rows], stderr).toMatchObject([5, { submitted: 1, unsent: 1, rejected: 0 }]);
+    expect(profiles()).toEqual([{ name: 'newer' }, { name: 'plan' }]);
+  });
+
   test('of 30 days at most', async () => {
     await planned('plan');
     desk.clock.pass(30 * 24 * 3_600_000 + 1_000);

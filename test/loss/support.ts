@@ -52,7 +52,7 @@ export const covers = (range: { first_line: number; last_line: number }, line: n
 export async function balance(
   summary: Summary,
   machine: Machine,
-  { ledger }: { ledger: Ledger },
+  { ledger }: { ledger: Pick<Ledger, 'timesAccepted' | 'resentAfterAcknowledgement'> },
   file: Companies,
 ): Promise<void> {
   const { read, rejected, merged, unchanged, submitted, unknown = 0, unsent = 0 } = summary.rows;

@@ -57,6 +57,17 @@ describe('runs', () => {
     expect(await first(state)).toMatchObject({ status: 'superseded', finished: true, summary });
   });
 
+  test('saved plans of more than 30 days leave the state', async ({ state, clock, disk }) => {
+    for (const plan of ['oldest', 'older', 'new']) {
+      await state.runs.numberPlan(plan, SCOPE);
+      clock.pass(16 * 86_400_000);
+    }
+    expect(disk.prepare('SELECT run FROM plans ORDER BY number').all()).toMatchObject([
+      { run: 'older' },
+      { run: 'new' },
+    ]);
+  });
+
   test('a summary is kept without the words that quote its rows', async ({ state }) => {
     const summary = aSummary({
       rejected: [{ file: 'c.csv', line: 2, reason: 'seats: "confidential" is not of type integer' }],
