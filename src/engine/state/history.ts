@@ -146,9 +146,15 @@ export class History {
     });
   }
 
-  /** Deletes older entries. @param before milliseconds since the epoch */
+  /**
+   * Deletes older entries, but for those that tell a run that continues which rows of a refused request it did not send:
+   * its rejects file is written again.
+   * @param before milliseconds since the epoch
+   */
   async prune(before: number): Promise<void> {
-    const old = sql`DELETE FROM history WHERE at < ${Math.floor(before)}`;
+    const needed = sql`SELECT run FROM runs JOIN requests USING (run)
+      WHERE finished = 0 AND state = 'rejected' AND unchanged + left_out > 0`;
+    const old = sql`DELETE FROM history WHERE at < ${Math.floor(before)} AND coalesce(run, '') NOT IN (${needed})`;
     if ((await this.access.write((tx) => tx.run(old))) > 0) await this.shrink();
   }
 }
