@@ -13,7 +13,10 @@ export interface Rows {
   /** For each cell: where its text begins and ends in `bytes`, without quotes around it. */
   starts: Uint32Array<ArrayBuffer>;
   ends: Uint32Array<ArrayBuffer>;
-  /** For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them. JSON: see `look`. */
+  /**
+   * For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them. JSON: see `look`.
+   * Parquet: whether it must be looked at.
+   */
   kinds: Uint8Array<ArrayBuffer>;
   width: number;
   /** What messages show for each row: the line on which it begins, or in a JSON array its number. */

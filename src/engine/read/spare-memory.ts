@@ -48,7 +48,7 @@ export class SpareMemory {
 /** For request bodies: garbage of this size would make V8 run full collections again and again. */
 export const bodyMemory = new SpareMemory(64 * 1024, 256, 64 * 1024);
 
-/** For the text of batches: a unit is slightly more than a chunk of the input; a batch of Parquet takes two. */
+/** For the text of batches: a unit is slightly more than a chunk of the input, or than a batch of Parquet. */
 export const textMemory = new SpareMemory(288 * 1024, 2);
 
 /** For items: those of a few hundred rows take some of these units. A plan may keep thousands of small batches. */

@@ -38,12 +38,15 @@ export class BadType extends Error {
   }
 }
 
+/** Characters of a cell: a message names few of them. */
+const LOOKED_AT = 1000;
+
 /** The cause for a text with characters that no value of its type has; otherwise the given one. */
 export function causeOf(
   text: string,
   foreign: RegExp,
   otherwise: Cause['code'],
 ): Pick<Cause, 'code' | 'characters'> {
-  const characters = [...new Set(text.match(foreign) ?? [])];
+  const characters = [...new Set(text.slice(0, LOOKED_AT).match(foreign) ?? [])];
   return characters.length > 0 ? { code: 'characters', characters } : { code: otherwise };
 }

@@ -106,13 +106,13 @@ export function targetsOf(
   });
 }
 
-/** The error for a column that does not exist, with a similar name if there is one. */
 /** A column as its input names it: headers are trimmed, so the spaces around a name in a rule are, too. */
 export function columnIn(columns: readonly string[], name: string): string {
   const trimmed = name.trim();
   return !columns.includes(name) && columns.includes(trimmed) ? trimmed : name;
 }
 
+/** The error for a column that does not exist, with a similar name if there is one. */
 export function unknownColumn(
   rule: ColumnRule,
   column: string,

@@ -20,7 +20,7 @@ export { parquetColumns } from './file.js';
 /** A batch ends after this many bytes, unless it is one row, or after this many rows. */
 const BATCH_BYTES = 256 * 1024;
 const BATCH_ROWS = 8192;
-/** Cells are copied four bytes at a time. */
+/** Cells are copied four bytes at a time, the last one, too. */
 const ROOM = 3;
 
 /**

@@ -57,7 +57,8 @@ export class StringTable {
   get(index: number): string {
     const recent = this.#recent[index % RECENT];
     if (recent?.index === index) return recent.text;
-    if (!(index >= 0 && index < this.#ends.length)) throw new Error(`it has no text number ${index}`);
+    if (!(Number.isInteger(index) && index >= 0 && index < this.#ends.length))
+      throw new Error(`it has no text number ${index}`);
     const number = this.#blockOf[index]!;
     const from = this.#starts[number]!;
     const isFirst = index === 0 || this.#blockOf[index - 1]! !== number;
