@@ -5,7 +5,6 @@
  * checked that are read or given again.
  */
 import { createHash, createHmac } from 'node:crypto';
-import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { StateError, UsageError } from '../errors.js';
 import { KINDS, type Kind } from '../model.js';
@@ -118,7 +117,7 @@ export const hasValues = (state: State, run: StoredRun): boolean =>
 function readValues(state: State, { run, options }: StoredRun): Values | null {
   const { setMark, whereMark } = options as Stored;
   try {
-    const text = readFileSync(join(state.spools.folder(run), VALUES_FILE), 'utf8');
+    const text = state.spools.read(run, VALUES_FILE);
     const values = JSON.parse(text) as Values;
     const isWhole =
       (!setMark || markOfSets(values.sets, state.secret).digest === setMark.digest) &&
