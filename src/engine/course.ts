@@ -2,7 +2,7 @@
  * The course of an import: where it starts differs, and nothing after it. A new import, a saved plan and a run that
  * continues take the same steps; what a step does follows from what is known, not from the command.
  */
-import { type ErrorDetails, InterruptedError, ProfilesError } from './errors.js';
+import { type ErrorDetails, InterruptedError, ProfilesError, StateError } from './errors.js';
 import type { ImportEvent } from './events.js';
 import type { ImportOptions } from './options.js';
 import { contentOf } from './plan/plan.js';
@@ -86,6 +86,8 @@ async function* steps(session: Session): AsyncGenerator<ImportEvent, ImportResul
   if (mode !== 'sent') return yield* report(session, ending, mode === 'held' ? plan : undefined);
 
   const failure = yield* sendRows(session, requests);
+  // What could not be recorded did not happen, for a resume.
+  if (failure instanceof StateError) await run.readRequests();
   const sent = countRows(session.planned, run.requests.all);
   return yield* report(session, { ...ending, rows: sent, records: run.requests.all, failure });
 }

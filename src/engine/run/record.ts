@@ -76,6 +76,12 @@ export class RunRecord {
     return this.deps.scope;
   }
 
+  /** Takes its requests as they are recorded, if the state can be read. */
+  async readRequests(): Promise<void> {
+    const recorded = this.deps.state.requests.of(this.#id);
+    this.#requests = await recorded.then((all) => new RunRequests(all)).catch(() => this.#requests);
+  }
+
   /** Row counts of all inputs, as they were recorded. */
   get planned(): FileRows {
     return plannedIn(this.earlier!);
@@ -119,9 +125,8 @@ export class RunRecord {
     const { canary = null } = run.options as Partial<ImportOptions>;
     const isLate = canary === null && isCanaryDue(this.options.canary, requests);
     if (isLate && failedCanaries(requests).length > 0) {
-      throw new UsageError(`run ${run.run} has sent requests without a canary, so it cannot begin with one`, {
-        problem: { code: 'resumable', run: run.run },
-      });
+      const message = `run ${run.run} has sent requests without a canary, so it cannot begin with one`;
+      throw new UsageError(message, { problem: { code: 'resumable', run: run.run } });
     }
     this.earlier = run;
     if (this.#id !== run.run) {
@@ -132,10 +137,7 @@ export class RunRecord {
     this.#rejects = run.inputs.map(({ rejects_file }) => rejects_file);
   }
 
-  /**
-   * Adds requests that send failed rows of the earlier run again, or those of a canary that did not complete.
-   * @param sends whether rows are sent
-   */
+  /** Adds requests that send failed rows of the earlier run again, if any are sent, or those of a canary that did not complete. */
   addRetries(sends: boolean): void {
     const again = this.options.failed
       ? failedOf(this.#requests)
@@ -265,8 +267,7 @@ export class RunRecord {
   }
 
   /**
-   * Records that the session ended. If another import took over the lock, the state refuses this: only that
-   * import may end the run.
+   * Records that the session ended. If another import took over the lock, the state refuses this.
    * @param failure the error that ended the session early, or null
    * @returns the error to report, or null. After a lost lock, the new error may name who took it over
    * @throws the error of the state if no earlier failure is to be reported (`failureAfter`)

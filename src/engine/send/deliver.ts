@@ -77,6 +77,9 @@ class Delivery {
     }
     if (isolate && (source || step.do === 'repeat')) this.search.tell();
     const rows = request.seq === this.seq ? this.chunk : this.#rowsOf(request);
+    const isOlder = requestStatus(request) !== 'planned' && rows.leftOut.length > request.left_out;
+    // Others have sent newer data of some of its rows since it failed: these are not at fault, and what is left is sent.
+    if (isOlder && (step.do === 'divide' || step.do === 'reject')) return this.#replace(request, [rows]);
     switch (step.do) {
       case 'send':
         return this.#send(rows, request, source, prepared);
