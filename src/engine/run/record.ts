@@ -12,6 +12,7 @@ import { RunRequests } from '../state/run-requests.js';
 import type { NewRun, PlannedRequests, StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
 import type { HeldLease, Scope } from '../state/state.js';
+import { requestStatus } from '../states.js';
 import { closeAll } from '../util/close-all.js';
 import { failedOf, retriesOf } from './accounting.js';
 import type { ImportDeps } from './deps.js';
@@ -118,13 +119,13 @@ export class RunRecord {
 
   /**
    * Continues an earlier run: reads its requests, and names it in the locks.
-   * @throws UsageError if a canary is asked for too late: what was accepted without one must not be sent again as one
+   * @throws UsageError if a canary is asked for too late: what was sent without one must not be sent again as one
    */
   async continueWith(run: StoredRun): Promise<void> {
     const requests = new RunRequests(await this.deps.state.requests.of(run.run));
     const { canary = null } = run.options as Partial<ImportOptions>;
     const isLate = canary === null && isCanaryDue(this.options.canary, requests);
-    if (isLate && failedCanaries(requests).length > 0) {
+    if (isLate && requests.all.some((r) => requestStatus(r) !== 'planned')) {
       const message = `run ${run.run} has sent requests without a canary, so it cannot begin with one`;
       throw new UsageError(message, { problem: { code: 'resumable', run: run.run } });
     }
