@@ -112,7 +112,8 @@ describe('Ctrl-C at once ends', () => {
     expect(JSON.parse(ended.stdout)).toMatchObject({
       status: 'interrupted',
       rows: { submitted },
-      jobs: [{ job_id: 'job-1', status: 'processing' }],
+      // Whether the answer to the first poll was still read does not matter.
+      jobs: [{ job_id: 'job-1', status: expect.stringMatching(/^(?:queued|processing)$/) }],
       resume: expect.stringMatching(/^(?:PROFILES_STATE_DIR=\S+ )?profiles resume \d/),
     });
     await resumes([]);
