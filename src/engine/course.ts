@@ -18,6 +18,7 @@ import {
   stillUnfinished,
   unfinished,
 } from './run/door.js';
+import { identityOf } from './run/identity.js';
 import { openInputs } from './run/inputs.js';
 import { checkOwnFiles } from './run/own-files.js';
 import { makePlan, type Planned, scanInputs } from './run/planning.js';
@@ -27,7 +28,6 @@ import { startPlan } from './run/saved-plans.js';
 import { sendRows } from './run/sending.js';
 import { Session } from './run/session.js';
 import type { Start } from './run/start.js';
-import { identityOf } from './run/stored-options.js';
 import type { Ending } from './run/summary.js';
 import { unsentOf } from './run/unsent.js';
 import { sameScope } from './state/scopes.js';
@@ -60,7 +60,7 @@ export async function* carryOut(
 async function* steps(session: Session): AsyncGenerator<ImportEvent, ImportResult> {
   const { start, run, options, deps, deadline } = session;
   await deps.state.refuseMoved();
-  const mark = deps.savePlan ? await startPlan(run.id, session.plannedAt, deps) : null;
+  const mark = deps.savePlan ? await startPlan(run.id, session.plannedAt, options.paths, deps) : null;
   await checkStart(session);
   const needsRows = start.from !== 'run' || !start.isSent;
   const inputs = needsRows ? yield* openInputs(start, session.spool, options, deps) : null;

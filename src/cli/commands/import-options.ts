@@ -51,13 +51,9 @@ export async function importOptions(
   };
 }
 
-/** The file to save the plan to. @throws UsageError if the plan could not be saved */
-export function savePlanOf({ paths }: ImportOptions, flags: Flags): string | undefined {
-  const { savePlan } = table.given({ savePlan: table.SENDING.savePlan }, flags);
-  if (savePlan === undefined || !paths.includes('-')) return savePlan;
-  const hint = 'save the input to a file first';
-  throw table.usage('a plan of stdin (-) cannot be saved: it could not be read again', hint);
-}
+/** The file to save the plan to. */
+export const savePlanOf = (flags: Flags): string | undefined =>
+  table.given({ savePlan: table.SENDING.savePlan }, flags).savePlan;
 
 /** What flags change of an import that was planned or begun before: only what was given. @throws UsageError */
 export function changesOf(options: table.Table, flags: Flags, cwd: string): Partial<ImportOptions> {

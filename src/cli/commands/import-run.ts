@@ -9,7 +9,7 @@ import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
 import { failedOf, isWithinBound } from '../../engine/run/accounting.js';
 import type { ImportDeps, ImportResult } from '../../engine/run/deps.js';
 import { checkPlanFile, writePlan } from '../../engine/run/plan-file.js';
-import { INPUTS, type Start } from '../../engine/run/start.js';
+import { INPUTS, isCarriedOut, type Start } from '../../engine/run/start.js';
 import { hasConditions, hasSets } from '../../engine/run/stored-options.js';
 import type { Unsent } from '../../engine/run/unsent.js';
 import { isWebAddress } from '../../engine/service/address.js';
@@ -58,7 +58,7 @@ export async function runAndReport(
   const isResumed = start.from === 'run';
   const pause = (): void => reporter.pause();
   const sendsNothing = options.dryRun || (isResumed && start.isSent);
-  const isSent = isResumed && start.run.finished && !['held', 'rejected'].includes(start.run.status);
+  const isSent = isResumed && start.run.finished && isCarriedOut(start.run);
   const deps: ImportDeps = {
     ...base,
     reads: [...reads, (await context.settings()).configPath],

@@ -20,7 +20,7 @@ export async function options(paths: readonly string[], flags: Flags, context: C
   const { options, zone: answered } = isAsked
     ? await (await import('../guide/ask.js')).withZone(make, () => openPrompter(context))
     : { options: await make({}), zone: {} };
-  const savePlan = savePlanOf(options, flags);
+  const savePlan = savePlanOf(flags);
   const report = reportOf(flags, (await context.settings()).importDefaults);
   return { paths, flags, isAsked, answered, import: options, report, savePlan };
 }

@@ -119,8 +119,6 @@ async function* walk(request: Request, dryRun: boolean): AsyncGenerator<ImportEv
   if (began && dryRun) throw new UsageError('a plan is made of files or records');
   if (!began && request.again !== undefined) throw new UsageError('again needs a plan or a run');
   if (!dryRun && request.savePlan !== undefined) throw new UsageError('savePlan belongs to planImport');
-  if (savePlan !== undefined && records)
-    throw new UsageError('a plan of records cannot be saved: they could not be read again');
   const options = began ? changesOf(request, cwd) : await optionsOf(request, cwd, dryRun);
   const threads = numberOption('threads', request.threads);
   const base_url = service ? baseUrlOf(service) : '';

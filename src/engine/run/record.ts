@@ -6,20 +6,19 @@ import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import { failedCanaries, isCanaryDue } from '../send/canary.js';
-import { isWebAddress } from '../service/address.js';
 import type { RequestRecord } from '../state/requests.js';
 import { RunRequests } from '../state/run-requests.js';
 import type { NewRun, PlannedRequests, StoredRun } from '../state/runs.js';
-import { sameScope } from '../state/scopes.js';
 import type { HeldLease, Scope } from '../state/state.js';
 import { requestStatus } from '../states.js';
 import { closeAll } from '../util/close-all.js';
 import { failedOf, retriesOf } from './accounting.js';
 import type { ImportDeps } from './deps.js';
+import { identityOf, newRunId, supersededBy } from './identity.js';
 import { keepPlaces } from './locate.js';
 import { takeLocks, waitForLocks } from './locks.js';
-import { newRunId, plannedIn } from './start.js';
-import { identityOf, storeOptions } from './stored-options.js';
+import { plannedIn } from './start.js';
+import { storeOptions } from './stored-options.js';
 import { type Keep, sweepSpools, tidy } from './tidy.js';
 
 type Deps = Pick<ImportDeps, 'state' | 'scope' | 'service' | 'clock' | 'random'>;
@@ -198,7 +197,7 @@ export class RunRecord {
       for (const kind of scanned.duplicates.keys()) await state.known.clear(scope, kind);
     }
     const known = await state.runs.all();
-    const old = sends ? await this.#superseded(scanned, known) : [];
+    const old = sends ? supersededBy({ run: this.#id, scope, machine: state.machine }, scanned, known) : [];
     this.#replaces = old.flatMap((r) => [r.run, ...r.replaces]);
     // Paths of web addresses are stored without their query strings, which may contain signatures.
     const shown = { ...options, paths: scanned.inputs.map(({ opened }) => opened.path) };
@@ -238,24 +237,6 @@ export class RunRecord {
     }
     await sweepSpools(known, state, clock.now());
     return old.map(({ run }) => run);
-  }
-
-  /** Older runs of the same files with rows to send. */
-  async #superseded({ inputs }: Scanned, known: readonly StoredRun[]): Promise<StoredRun[]> {
-    const { state } = this.deps;
-    // Each run has its own copy of a downloaded input, so downloads are compared by address, not by location.
-    const addresses = new Set(inputs.map(({ opened }) => opened.path).filter(isWebAddress));
-    const digests = new Map(inputs.map(({ opened, scan }) => [opened.location, scan.digest]));
-    // On another machine, a path may lead to another file.
-    const isOfFile = ({ machine, inputs }: StoredRun): boolean =>
-      inputs.some(
-        ({ path, location, digest }) =>
-          addresses.has(path) ||
-          (digests.has(location) && (machine === state.machine || digests.get(location) === digest)),
-      );
-    return known.filter(
-      (r) => r.run !== this.#id && !r.finished && sameScope(r.scope, this.scope) && isOfFile(r),
-    );
   }
 
   /** Records the paths of the rejects files, by input. */

@@ -33,19 +33,25 @@ export interface PlanStart {
   marks: Record<string, string>;
 }
 
-/** Starts a plan to save. @throws UsageError if there is no account */
+/** Starts a plan to save. @throws UsageError if there is no account, or if what it reads could not be read again */
 export async function startPlan(
   run: string,
   at: number,
-  { scope, state }: Pick<ImportDeps, 'scope' | 'state'>,
+  paths: readonly string[],
+  { scope, state, records }: Pick<ImportDeps, 'scope' | 'state' | 'records'>,
 ): Promise<PlanStart> {
+  if (records) throw new UsageError('a plan of records cannot be saved: they could not be read again');
+  if (paths.includes('-'))
+    throw new UsageError('a plan of stdin (-) cannot be saved: it could not be read again', {
+      hint: 'save the input to a file first',
+    });
   if (!scope)
     throw new UsageError('a plan is saved for an account: there is no token, and no account has been named');
   const number = await state.runs.numberPlan(run, scope);
   return { scope, at, number, marks: await stateMark(state, scope, KINDS) };
 }
 
-/** Makes the plan to save. @throws UsageError if the plan reads stdin */
+/** Makes the plan to save. */
 export async function planToSave(
   from: {
     run: string;
@@ -62,7 +68,6 @@ export async function planToSave(
   const { scope, marks } = start;
   const inputs = scanned.inputs.map(({ opened, scan }) => {
     const { path, kind, format } = opened;
-    if (path === '-') throw new UsageError('a plan of stdin cannot be saved: it could not be read again');
     return {
       path,
       kind,

@@ -9,9 +9,10 @@ import { tap } from '../util/channel.js';
 import { closeAll } from '../util/close-all.js';
 import { ComparedRows, KnownProfiles } from './compared.js';
 import type { ImportDeps } from './deps.js';
+import { newRunId } from './identity.js';
 import { RunRecord } from './record.js';
 import { Rejecting } from './rejecting.js';
-import { newRunId, type Start } from './start.js';
+import type { Start } from './start.js';
 
 /** An input as reports need it. */
 interface InputFacts {

@@ -31,17 +31,6 @@ export type Start =
 
 export const INPUTS: Start = { from: 'inputs' };
 
-const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
-
-/**
- * Makes an id such as `20261120-101500-x7k2`. It sorts by time (UTC), and is easy to read aloud and to type.
- */
-export function newRunId(now: number, random: () => number): string {
-  const time = new Date(now).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
-  const tail = Array.from({ length: 4 }, () => LETTERS[Math.floor(random() * LETTERS.length)]).join('');
-  return `${time}-${tail}`;
-}
-
 /** What differs from the options that a run or plan began with. */
 export type Changes = Partial<ImportOptions>;
 
@@ -209,15 +198,13 @@ export async function startOfRun(
 /**
  * The start and the options of a plan of a run as it was recorded: a dry run of its inputs.
  * @param inputs those that are elsewhere now
- * @throws UsageError if it read stdin, or was given values that are not kept
+ * @throws UsageError if it was given values that are not kept
  */
 export function startOfRunPlan(
   run: StoredRun,
   inputs: readonly string[],
   state: State,
 ): { start: Start; options: ImportOptions } {
-  if (run.inputs.some(({ path }) => path === '-'))
-    throw new UsageError(`run ${run.run} read stdin, and a plan of stdin cannot be saved`);
   if (!hasValues(state, run)) {
     const message = `run ${run.run} was given values that are not kept, so no plan of it can be made`;
     throw new UsageError(message, { hint: 'make a plan of its inputs' });
@@ -234,6 +221,10 @@ export function startOfRunPlan(
   return { start: { from: 'run', run, inputs, isSent: false }, options };
 }
 
+/** Whether a run has sent its rows or is to send them: one that was held or rejected never does. */
+export const isCarriedOut = ({ status }: Pick<StoredRun, 'status'>): boolean =>
+  status !== 'rejected' && status !== 'held';
+
 /** The run that carries out this plan: an unfinished one if there is any, otherwise the newest finished one. */
 export async function runOfPlan(
   { run, digest }: SavedPlan,
@@ -244,7 +235,7 @@ export async function runOfPlan(
     const { plan } = known.options as Partial<ImportOptions>;
     // A run that began without this plan may have been saved as it; when it is sent again, the run has another id.
     const isOf = known.run === run || (plan?.run === run && plan.digest === digest);
-    return isOf && known.status !== 'rejected' && known.status !== 'held' && sameScope(known.scope, scope);
+    return isOf && isCarriedOut(known) && sameScope(known.scope, scope);
   });
   return runs.find(({ finished }) => !finished) ?? runs[0];
 }

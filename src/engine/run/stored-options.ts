@@ -1,18 +1,16 @@
 /**
- * The options of a run in the state, and the identity by which an import finds an unfinished run of the same content. The
- * state must not hold values that may be personal data: constant values (`set`) and conditions (`where`). They are stored
- * in the run's private folder on the machine where it began. The state has only a keyed digest, with which values are
- * checked that are read or given again.
+ * The options of a run in the state, which must not hold values that may be personal data: constant values (`set`) and
+ * conditions (`where`). They are stored in the run's private folder on the machine where it began. The state has only a
+ * keyed digest, with which values are checked that are read or given again.
  */
-import { createHash, createHmac } from 'node:crypto';
+import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { StateError, UsageError } from '../errors.js';
-import { KINDS, type Kind } from '../model.js';
-import { dialectOptions } from '../options/dialect-options.js';
+import { KINDS } from '../model.js';
 import type { Condition, MappingRules } from '../options/mapping-rules.js';
 import type { ImportOptions } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
-import type { Scope, State } from '../state/state.js';
+import type { State } from '../state/state.js';
 import { folderAdvice } from '../util/file-trouble.js';
 import { replaceFile } from '../util/replace-file.js';
 
@@ -208,36 +206,3 @@ const differ = (run: string, names: { set: string[]; where: string[] }): UsageEr
     hint: 'give those that it began with',
     problem: { code: 'values_differ', run, ...names },
   });
-
-/**
- * Hashes the content, kinds, mapping, and host. An import continues an unfinished run only if both have the
- * same identity (contract §4).
- * @returns hexadecimal
- */
-export function identityOf(
-  scope: Scope,
-  inputs: readonly { digest: string; kind: Kind }[],
-  options: ImportOptions,
-): string {
-  const {
-    kind,
-    id,
-    companyId,
-    userId,
-    byKind,
-    format,
-    encoding,
-    sheet,
-    jsonPath,
-    rules,
-    roundNumbers = false,
-  } = options;
-  const { where = [], limit, maxCellBytes, maxColumns, maxDepth, chunkBytes } = options;
-  const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
-  const mapping = [kind, id, companyId, userId, byKind, rules];
-  const reading = [format, encoding, sheet, jsonPath, roundNumbers, dialectOptions(options)];
-  // These limits decide which rows are invalid. With different limits, sent and rejected rows would overlap.
-  const bounds = [maxCellBytes, maxColumns, maxDepth, chunkBytes];
-  const all = [content, mapping, reading, bounds, where, limit];
-  return createHash('sha256').update(JSON.stringify(all)).digest('hex');
-}

@@ -54,7 +54,7 @@ export interface StoredRun {
   summary: Summary | null;
   /** Configured name of the account, or null. */
   named_account: string | null;
-  /** Hash by which an import finds an unfinished run of the same content (`identityOf` in `run/stored-options.ts`). */
+  /** Hash by which an import finds an unfinished run of the same content (`identityOf` in `run/identity.ts`). */
   identity: string;
   /** Nothing is left to send. Jobs may be unfinished. */
   finished: boolean;

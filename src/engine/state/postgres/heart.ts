@@ -149,24 +149,25 @@ const keyOf = ({ scope, kind }: LeaseKey): string => `${scope} ${kind}`;
  */
 const WORKER = new URL('./heart-worker.cjs', import.meta.url);
 
-/** Starts the thread of the heartbeats, and shows that this one is active. */
+/** Starts the heartbeats, and shows that this thread is active. */
 export function startHeart(location: PostgresLocation): Pick<Heart, 'keep' | 'drop' | 'stop'> {
   const life = new BigInt64Array(new SharedArrayBuffer(8));
   const show = (): void => void Atomics.store(life, 0, BigInt(Math.round(performance.now())));
   show();
   const shown = setInterval(show, location.leaseMs / 12).unref();
   const data: HeartData = { location, life, now: performance.now() };
-  if (!existsSync(fileURLToPath(WORKER))) {
-    const heart = new Heart(data);
-    return {
-      keep: (lease) => heart.keep(lease),
-      drop: (lease) => heart.drop(lease),
-      stop: () => {
-        clearInterval(shown);
-        return heart.stop();
-      },
-    };
-  }
+  const heart = existsSync(fileURLToPath(WORKER)) ? inThread(data) : new Heart(data);
+  return {
+    keep: (lease) => heart.keep(lease),
+    drop: (lease) => heart.drop(lease),
+    stop: () => {
+      clearInterval(shown);
+      return heart.stop();
+    },
+  };
+}
+
+function inThread(data: HeartData): Pick<Heart, 'keep' | 'drop' | 'stop'> {
   const thread = new Worker(WORKER, { workerData: data });
   thread.unref();
   // Ignored: without heartbeats, the lease expires, and `check` reports it.
@@ -175,9 +176,6 @@ export function startHeart(location: PostgresLocation): Pick<Heart, 'keep' | 'dr
     keep: (lease) => thread.postMessage({ do: 'keep', lease } satisfies HeartOrder),
     drop: ({ scope, kind }) =>
       thread.postMessage({ do: 'drop', lease: { scope, kind } } satisfies HeartOrder),
-    stop: async () => {
-      clearInterval(shown);
-      await thread.terminate();
-    },
+    stop: async () => void (await thread.terminate()),
   };
 }
