@@ -15,7 +15,7 @@ import type { ConfigFile, Key, ReadConfig, Scalar } from '../settings/index.js';
 import * as settings from '../settings/index.js';
 import { parseValue } from '../settings/schema.js';
 import { type Ended, print, say } from './command.js';
-import { checkService, type Finding, worst } from './doctor.js';
+import { checkService, type Finding, worst } from './doctor-checks.js';
 
 /**
  * Keeps existing values, unless a flag or an answer replaces them. With `check` (off with `--no-check`),

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { checkNode } from '../../../src/cli/commands/doctor.js';
+import { checkNode } from '../../../src/cli/commands/doctor-checks.js';
 import { systemClock } from '../../../src/engine/util/clock.js';
 import { httpServer } from '../../engine/service/support/servers.js';
 import { type CliOptions, cli } from '../../support/cli.js';
