@@ -2,9 +2,9 @@
  * Commands that output shows to be pasted. Each stands on a line of its own below its purpose, or on several with
  * backslashes, and a fresh shell understands it.
  */
-import { spawnSync } from 'node:child_process';
 import type { World } from '../../src/cli/context.js';
 import { commandTree } from '../../src/cli/main.js';
+import { sh } from './sh.js';
 
 const COMMAND = /^ +(?:PROFILES_\w+=\S+ )*profiles [a-z](?!.*(?:<\w|\[|…))/;
 /** A composed command in the middle of a sentence. A name in passing, such as `profiles help types`, has no flag. */
@@ -45,10 +45,8 @@ export async function pasteAll(stderr: string, world: World): Promise<void> {
     const form = command.replaceAll(world.cwd, '~').replace(/\d[\w-]*/g, '0');
     if (pasted.has(form)) continue;
     pasted.add(form);
-    const { stdout, stderr: complaint } = spawnSync('sh', ['-c', SHELL + command.replace(/ < \S+$/, '')], {
-      encoding: 'utf8',
-    });
-    const words = stdout.split('\0').slice(0, -1);
+    const { stdout, stderr: complaint } = await sh(SHELL + command.replace(/ < \S+$/, ''));
+    const words = stdout.toString().split('\0').slice(0, -1);
     const lost = onOneLine(command).split(' ').length > 1 && words.length === 0;
     if (complaint !== '' || lost) throw new Error(`not a command: ${command}\n${complaint}`);
     const program = await commandTree(words, world, () => async () => {});

@@ -7,7 +7,6 @@
  * lets time pass; `TYPED='y\n'` is what somebody at a terminal types. `<run>` and `<job>` are the ids that were printed
  * last, and `[5]` an exit code.
  */
-import { spawnSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
@@ -16,6 +15,7 @@ import { cli, scratch, typing } from './cli.js';
 import { fastClock } from './clock.js';
 import { freePort } from './postgres.js';
 import { onOneLine } from './printed.js';
+import { sh } from './sh.js';
 import { shellWords } from './shell-words.js';
 
 const { href } = new URL('../../scripts/printed-json.mjs', import.meta.url);
@@ -112,12 +112,12 @@ class Session {
     if (more === '&') return this.#serve(argv, env);
     const stdin = more.startsWith('< ')
       ? readFileSync(join(this.#cwd, more.slice(2)))
-      : before && spawnSync('sh', ['-c', before], { cwd: this.#cwd }).stdout;
+      : before && (await sh(before, { cwd: this.#cwd })).stdout;
     const { code, text, stdout, stderr } = await this.#profiles(argv, env, stdin);
     const both = more.startsWith('2>&1 ');
     let shown = text;
-    if (both) shown = this.#shell(`cat ${more.slice(5)}`, text);
-    else if (/^[|>] /.test(more)) shown = stderr + this.#shell(`cat ${more}`, stdout);
+    if (both) shown = await this.#shell(`cat ${more.slice(5)}`, text);
+    else if (/^[|>] /.test(more)) shown = stderr + (await this.#shell(`cat ${more}`, stdout));
     return `${shown}${code === 0 ? '' : `[${code}]\n`}`;
   }
 
@@ -173,13 +173,9 @@ class Session {
   }
 
   /** @param input what is filtered, if the exit code is that of the program before it */
-  #shell(line: string, input?: string): string {
-    const { stdout, status } = spawnSync('sh', ['-c', `exec 2>&1; ${line}`], {
-      cwd: this.#cwd,
-      input,
-      encoding: 'utf8',
-      env: { ...process.env, FIXTURES },
-    });
+  async #shell(line: string, input?: string): Promise<string> {
+    const variables = `FIXTURES='${FIXTURES}'; export FIXTURES`;
+    const { stdout, status } = await sh(`${variables}; exec 2>&1; ${line}`, { cwd: this.#cwd, input });
     return `${stdout}${status === 0 || input !== undefined ? '' : `[${status}]\n`}`;
   }
 
