@@ -10,11 +10,11 @@ const OTHERS = ['contract', 'page', 'postgres', 'proxy'];
 const PROCESSES = [
   'test/action/*.test.ts',
   'test/pty/*.test.ts',
-  'test/cli/{next,pipes,plain-terminal}.test.ts',
+  'test/cli/{next,ownership,pipes,plain-terminal}.test.ts',
   'test/cli/commands/{report,completion/shells}.test.ts',
   'test/docs/{commands,recipes}.test.ts',
-  'test/package/examples.test.ts',
-  'test/loss/{commits,disk,faults,isolate,kill,output,signals,state-removed,two}.test.ts',
+  'test/package/{examples,load,package}.test.ts',
+  'test/loss/{commits,disk,faults,following,isolate,kill,output,relay,signals,state-removed,two}.test.ts',
 ];
 
 /** Pages of `test/cli/transcripts`, each a file of tests, that say the same whichever database the state is in. */

@@ -6,9 +6,10 @@ import { appendFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { COMPLETED, type Strike } from '../support/fault-server.js';
+import { times } from '../support/times.js';
 import { type Outcome, workspace } from '../support/workspace.js';
 import { FAULTS, fates, status } from './faults.js';
-import { resumeToTheEnd, times } from './support.js';
+import { resumeToTheEnd } from './support.js';
 
 const { service, machine, run } = workspace();
 

@@ -13,8 +13,9 @@ import type { StoredRun } from '../../src/engine/state/runs.js';
 import { built, type Ended } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { onPostgres, openState } from '../support/state.js';
+import { times } from '../support/times.js';
 import { workspace } from '../support/workspace.js';
-import { covers, seeded, times } from './support.js';
+import { covers, seeded } from './support.js';
 
 const KILLS = Number(process.env.KILLS ?? times(10));
 const SEED = Number(process.env.LOSS_SEED ?? 1);

@@ -6,6 +6,7 @@ import { rangesIn, type Summary } from '../../src/engine/model.js';
 import type { RequestRecord } from '../../src/engine/state/requests.js';
 import type { CliOptions } from '../support/cli.js';
 import type { Ledger } from '../support/ledger.js';
+import { times } from '../support/times.js';
 import type { Machine, Outcome } from '../support/workspace.js';
 
 /**
@@ -138,9 +139,6 @@ export function seeded(seed: number): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
-
-/** How often what is tried with chance is tried: `npm run test:long` multiplies it. */
-export const times = (count: number): number => count * Number(process.env.TIMES ?? 1);
 
 /** Seeds for a table of cases: the one in `LOSS_SEED`, else so many, the same each time. */
 export function seeds(count: number): number[] {

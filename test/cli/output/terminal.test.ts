@@ -13,6 +13,7 @@ import {
 import { ConfigError } from '../../../src/engine/errors.js';
 import { commandsIn } from '../../support/runner-log.js';
 import { sink } from '../../support/sink.js';
+import { times } from '../../support/times.js';
 
 const pipe = {};
 const terminal = { columns: 80 };
@@ -131,7 +132,7 @@ test('no text is a command, however it is cut into writes', () => {
       expect(out.text().replaceAll(' ', '')).toBe(all.replaceAll(' ', ''));
       if (!/#[^#]*#[^[]*\[|:[^:]*:/.test(all)) expect(out.text()).toBe(all);
     }),
-    { numRuns: 1_500 },
+    { numRuns: times(300) },
   );
 });
 
@@ -144,7 +145,7 @@ test('JSON keeps its value', () => {
       expect(commandsIn(out.text())).toEqual([]);
       expect(JSON.parse(out.text())).toEqual(value);
     }),
-    { numRuns: 500 },
+    { numRuns: times(100) },
   );
 });
 

@@ -61,7 +61,7 @@ describe('width', () => {
     const wrong: string[] = [];
     for (let code = 0x20; code < 0xffff; code++) {
       // Of the large blocks, a few of each row, among them its first and its last one.
-      if (code > 0x3200 && ![0, 3, 4, 15].includes(code % 16)) continue;
+      if (code > 0x500 && ![0, 3, 15].includes(code % 16)) continue;
       const character = String.fromCharCode(code);
       if ((code < 0xd800 || code > 0xdfff) && widthOf(character) !== stringWidth(character))
         wrong.push(character);

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type FingerprintColumns, FingerprintIndex } from '../../../src/engine/fingerprints/index.js';
 import { foldContents } from '../../../src/engine/fingerprints/tables.js';
+import { times } from '../../support/times.js';
 import { contentsOf, heldBy, printsOf } from '../state/support/state.js';
 
 describe('FingerprintIndex', () => {
@@ -135,7 +136,7 @@ describe('FingerprintIndex', () => {
             expect(Object.assign({}, service, ...rows.map((row) => ITEMS[row]))).toEqual(service);
           }
         }),
-        { numRuns: 3_000 },
+        { numRuns: times(600) },
       );
       expect(unchanged).toBeGreaterThan(500);
       expect(continued).toBeGreaterThan(100);

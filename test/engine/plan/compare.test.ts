@@ -10,6 +10,7 @@ import { buildItems, itemIn } from '../../../src/engine/read/index.js';
 import { itemsOf } from '../../../src/engine/send/chunk.js';
 import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
+import { times } from '../../support/times.js';
 import { file, HERE, KEY, open } from '../read/reading.js';
 
 type Row = readonly [id: string, ...cells: string[]];
@@ -160,7 +161,7 @@ describe('for any two files', () => {
         const { changes } = await service.compare(write('after.csv', after));
         expect(changes).toEqual(await straight(write('before.csv', before), write('after.csv', after)));
       }),
-      { numRuns: 50 },
+      { numRuns: times(10) },
     );
   });
 
@@ -190,7 +191,7 @@ describe('for any two files', () => {
         expect(changes).toEqual(await straight(was, is));
         repeated += changes.unchanged;
       }),
-      { numRuns: 100 },
+      { numRuns: times(20) },
     );
     expect(repeated).toBeGreaterThan(15);
   });
@@ -212,7 +213,7 @@ describe('for any two files', () => {
         });
         expect(repeats === null).toBe(new Set(second.map(([id]) => id)).size === second.length);
       }),
-      { numRuns: 100 },
+      { numRuns: times(20) },
     );
   });
 
@@ -245,7 +246,7 @@ describe('for any two files', () => {
           }
         },
       ),
-      { numRuns: 60 },
+      { numRuns: times(12) },
     );
     expect(unchanged).toBeGreaterThan(20);
   });

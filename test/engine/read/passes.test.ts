@@ -20,6 +20,7 @@ import {
 import { DEFAULT_LIMITS } from '../../../src/engine/read/limits.js';
 import { grouped } from '../../../src/engine/util/numbers.js';
 import { collected } from '../../support/collected.js';
+import { times } from '../../support/times.js';
 import { writeCsv } from './csv-writer.js';
 import { file, HERE, KEY, open, type Reading, read, readText } from './reading.js';
 
@@ -87,7 +88,7 @@ describe('for any rows, rules and limits', () => {
         fc.pre(!users || ![...rules.include, ...rules.map.map(([column]) => column)].includes('b'));
         await agree(file('a.csv', text), options);
       }),
-      { numRuns: 150 },
+      { numRuns: times(30) },
     );
   });
 
@@ -108,7 +109,7 @@ describe('for any rows, rules and limits', () => {
           itemLimitBytes,
         });
       }),
-      { numRuns: 150 },
+      { numRuns: times(30) },
     );
   });
 

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import type { Condition } from '../../../src/engine/options/mapping-rules.js';
 import { filteredRows, type MappingRules, NO_RULES, scanInput } from '../../../src/engine/read/index.js';
 import { selectIn } from '../../../src/engine/read/selection.js';
+import { times } from '../../support/times.js';
 import { file, HERE, KEY, open, read, readText } from './reading.js';
 
 const CSV = `company_id,plan,seats
@@ -231,6 +232,6 @@ test('whatever the rows, those taken are the ones for which a plain reading of t
       const json = await readText('p.json', JSON.stringify(objects), { where: [['x', is, value]], limit });
       expect(json.lines).toEqual(expected.map((id) => Number(id) + 1));
     }),
-    { numRuns: 60 },
+    { numRuns: times(12) },
   );
 });

@@ -4,6 +4,7 @@ import type { RejectedRow, RejectionCause } from '../../../src/engine/model.js';
 import { CauseTotals } from '../../../src/engine/run/causes.js';
 import { grouped } from '../../../src/engine/util/numbers.js';
 import { aRequest } from '../../support/reports.js';
+import { times } from '../../support/times.js';
 import { file, open, read } from '../read/reading.js';
 
 const CSV = await open(file('in.csv', 'company_id,size,size: full,name\n1,2,3,x\n'));
@@ -202,7 +203,7 @@ describe('rows of one column and one cause are one', () => {
           for (const { reason } of causes) expect(reason).not.toContain('qq');
         },
       ),
-      { numRuns: 50 },
+      { numRuns: times(10) },
     );
   });
 

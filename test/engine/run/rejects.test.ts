@@ -9,6 +9,7 @@ import { type MappingRules, NO_RULES } from '../../../src/engine/read/index.js';
 import { markOf, RejectsFile } from '../../../src/engine/run/rejects-file.js';
 import { formOf, type RejectsInput, rejectsName } from '../../../src/engine/run/rejects-form.js';
 import { scratch } from '../../support/cli.js';
+import { times } from '../../support/times.js';
 import { writeCsv } from '../read/csv-writer.js';
 import { file, type ReadOptions, read } from '../read/reading.js';
 
@@ -250,7 +251,7 @@ describe('reject, fix, import', () => {
         const byId = (list: unknown[]): unknown[] => [...list].sort((x, y) => (idOf(x) < idOf(y) ? -1 : 1));
         expect(byId(items)).toEqual(byId(whole.items));
       }),
-      { numRuns: 60 },
+      { numRuns: times(12) },
     );
   });
 
@@ -312,7 +313,7 @@ describe('rows of another dialect', () => {
           ).toEqual(rows);
         }
       }),
-      { numRuns: 60 },
+      { numRuns: times(12) },
     );
   });
 });

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { mayIsolate, nextStep } from '../../../src/engine/send/next.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { RunRequests } from '../../../src/engine/state/run-requests.js';
+import { times } from '../../support/times.js';
 import { recordedRange } from '../support/rows.js';
 
 /** A request, and those that have its rows instead. */
@@ -245,7 +246,7 @@ test('exactly the rows at fault are rejected, within the bounds', () => {
       expect(service.sent.length).toBeLessThanOrEqual(Math.min(jobs, 1 + 2 * faults * levels(n)));
       expect(service.sent.flat().length).toBeLessThanOrEqual(n * (1 + levels(n)));
     }),
-    { numRuns: 400 },
+    { numRuns: times(80) },
   );
 });
 

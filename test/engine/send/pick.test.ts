@@ -4,6 +4,7 @@ import { expect, test } from 'vitest';
 import { type Chunk, rangesToRecord, rowsIn, serialize } from '../../../src/engine/send/chunk.js';
 import { type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { divide, leave, pick, type Rows } from '../../../src/engine/send/pick.js';
+import { times } from '../../support/times.js';
 import { mergedOf, ofInput } from '../support/cut.js';
 import { batchesOf, duplicatesOf, idHash, type Row } from '../support/rows.js';
 
@@ -80,7 +81,7 @@ test('a chunk divided to its last item: each row, item and unchanged row is in o
         expect(length(single.flatMap((part) => part.parts))).toBe(length(chunk.parts));
       },
     ),
-    { numRuns: 300 },
+    { numRuns: times(60) },
   );
 });
 

@@ -10,6 +10,7 @@ import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
 import type { Scope, State } from '../../../src/engine/state/state.js';
 import { onPostgres, stateSql } from '../../support/state.js';
+import { times } from '../../support/times.js';
 import {
   acknowledged,
   aJob,
@@ -554,7 +555,7 @@ describe('fingerprints', () => {
       fc.asyncProperty(fc.array(aStep, { maxLength: 20, size: 'max' }), (steps) =>
         follow(steps, state, clock),
       ),
-      { numRuns: Number(process.env.STATE_RUNS ?? 100) },
+      { numRuns: times(20) },
     );
   });
 });

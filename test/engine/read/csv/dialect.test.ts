@@ -7,6 +7,7 @@ import { Notes } from '../../../../src/engine/read/csv/notes.js';
 import { CsvRow } from '../../../../src/engine/read/csv/row.js';
 import { csvRows } from '../../../../src/engine/read/csv/rows.js';
 import { DEFAULT_LIMITS } from '../../../../src/engine/read/limits.js';
+import { times } from '../../../support/times.js';
 import { type Dialect as Written, writeCsv } from '../csv-writer.js';
 
 interface Cut {
@@ -143,7 +144,7 @@ describe('what another writer wrote', () => {
           expect(await cut(text, dialect, chunks)).toMatchObject({ rows, lines, broken: [] });
         },
       ),
-      { numRuns: 300 },
+      { numRuns: times(60) },
     );
   });
 
@@ -157,7 +158,7 @@ describe('what another writer wrote', () => {
         const read = await cut(text, plainDialect(form.delimiter), chunks, isTight ? longest : undefined);
         expect(read).toMatchObject({ rows, lines, broken: [] });
       }),
-      { numRuns: 500 },
+      { numRuns: times(100) },
     );
   });
 });
@@ -210,9 +211,9 @@ describe('any text at all', () => {
         compared++;
         expect(read.rows).toEqual(elsewhere(content, dialect));
       }),
-      { numRuns: 2000 },
+      { numRuns: times(400) },
     );
-    expect(compared).toBeGreaterThan(500);
+    expect(compared).toBeGreaterThan(times(100));
   });
 
   it('is read the same however it is chunked', async () => {
@@ -223,7 +224,7 @@ describe('any text at all', () => {
         fc.pre(usable(dialect));
         expect(await outcome(content, dialect, chunks)).toEqual(await outcome(content, dialect, [1000]));
       }),
-      { numRuns: 1000 },
+      { numRuns: times(200) },
     );
   });
 });

@@ -2,6 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { MappingRules } from '../../../../src/engine/read/mapping/rules.js';
+import { times } from '../../../support/times.js';
 import { file, type ReadOptions, read, readText } from '../reading.js';
 
 interface Table {
@@ -106,7 +107,7 @@ describe('a row that is copied', () => {
         expect(other.lines).toEqual(one.lines);
         expect(other.rejected).toEqual(one.rejected);
       }),
-      { numRuns: 400 },
+      { numRuns: times(80) },
     );
   });
 });

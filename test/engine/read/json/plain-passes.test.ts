@@ -1,6 +1,7 @@
 /** Both ways through the passes: items that are copied, and the same ones where they have to be parsed. */
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
+import { times } from '../../../support/times.js';
 import { read, readText } from '../reading.js';
 
 const value = fc.oneof(
@@ -41,7 +42,7 @@ it('plan and items are the same', async () => {
       expect(other.lines).toEqual(one.lines);
       expect(other.reasons).toEqual(one.reasons);
     }),
-    { numRuns: 100 },
+    { numRuns: times(20) },
   );
 });
 

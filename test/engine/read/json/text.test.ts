@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isExactNumber, jsonString, lossIn } from '../../../../src/engine/read/json/text.js';
+import { times } from '../../../support/times.js';
 
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
@@ -15,7 +16,7 @@ describe('a JSON string', () => {
       fc.property(anyText, (text) => {
         expect(jsonString(text)).toBe(JSON.stringify(text));
       }),
-      { numRuns: 1000 },
+      { numRuns: times(200) },
     );
   });
 });

@@ -4,6 +4,7 @@ import { JsonTokenizer } from '../../../../src/engine/read/json/tokenizer.js';
 import type { Rows } from '../../../../src/engine/read/rows.js';
 import type { Splitter } from '../../../../src/engine/read/text/splitter.js';
 import type { JsonBody } from '../../../../src/engine/read/types.js';
+import { times } from '../../../support/times.js';
 
 interface Cut {
   items: unknown[];
@@ -58,7 +59,7 @@ describe('an array', () => {
         expect(read.items).toEqual(JSON.parse(text));
         expect(read.lines).toEqual(items.map((_, index) => index + 1));
       }),
-      { numRuns: 300 },
+      { numRuns: times(60) },
     );
   });
 
@@ -167,7 +168,7 @@ describe('an array', () => {
         const read = cut(tokenizer('f.json', inside('data')), `{${members.join(',')}}`, chunks);
         expect(read.items).toEqual(JSON.parse(JSON.stringify(items)));
       }),
-      { numRuns: 300 },
+      { numRuns: times(60) },
     );
   });
 
@@ -209,7 +210,7 @@ describe('items one after another', () => {
         expect(read.lines).toEqual(lines);
         expect(read.fileLines).toEqual(lines);
       }),
-      { numRuns: 300 },
+      { numRuns: times(60) },
     );
   });
 
@@ -247,7 +248,7 @@ describe('JSON Lines', () => {
         expect(read.lines).toEqual(lines);
         expect(read.fileLines).toEqual(lines);
       }),
-      { numRuns: 300 },
+      { numRuns: times(60) },
     );
   });
 

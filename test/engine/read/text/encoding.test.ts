@@ -6,6 +6,7 @@ import {
   encodingOfBom,
   toUtf8,
 } from '../../../../src/engine/read/text/encoding.js';
+import { times } from '../../../support/times.js';
 
 /** Chunks of one piece of memory that is used again for each, as a file's are. */
 async function* chunked(bytes: Uint8Array, sizes: readonly number[]): AsyncGenerator<Buffer> {
@@ -81,7 +82,7 @@ describe('UTF-8', () => {
           error: `the byte at offset ${offset} is not valid UTF-8`,
         });
       }),
-      { numRuns: 300 },
+      { numRuns: times(60) },
     );
   });
 

@@ -11,6 +11,7 @@ import { readRecords } from '../../../../src/engine/read/records.js';
 import { lineOffsets, startsAnywhere } from '../../../../src/engine/read/text/line-offsets.js';
 import type { OpenedInput } from '../../../../src/engine/read/types.js';
 import { scratch } from '../../../support/cli.js';
+import { times } from '../../../support/times.js';
 
 const folder = scratch();
 const open = (text: string | Buffer, name = 'a.csv'): Promise<OpenedInput> => {
@@ -65,7 +66,7 @@ test('any line ends, quotes, empty lines, with and without BOM', async () => {
       const text = lines.map(([a, b, close], n) => `c${n},${a},${b}${close}`).join('');
       await check(`${bom ? '\ufeff' : ''}company_id,a,b\r\n${text}`);
     }),
-    { numRuns: 150 },
+    { numRuns: times(30) },
   );
 });
 

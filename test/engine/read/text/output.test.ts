@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Output } from '../../../../src/engine/read/text/output.js';
+import { times } from '../../../support/times.js';
 
 /** Null where the language has to be asked. */
 function written(number: number): string | null {
@@ -32,6 +33,6 @@ it('every number is written as it is in JSON, or not at all; of two decimals, al
       expect(written(number)).toBe(JSON.stringify(number));
       expect([JSON.stringify(any), null]).toContain(written(any));
     }),
-    { numRuns: 3000 },
+    { numRuns: times(600) },
   );
 });
