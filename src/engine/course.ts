@@ -5,26 +5,25 @@
 import { type ErrorDetails, InterruptedError, ProfilesError, StateError } from './errors.js';
 import type { ImportEvent } from './events.js';
 import type { ImportOptions } from './options.js';
-import { contentOf } from './plan/plan.js';
+import type { Scanned } from './plan/plan.js';
 import { countRows } from './run/accounting.js';
-import { runPlanned } from './run/applied-plan.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import {
   checkAtDoor,
-  checkContinuable,
   checkStart,
   checkUnchanged,
-  isContinuable,
-  stillUnfinished,
-  unfinished,
+  isContinuing,
+  stillOpen,
+  unfinishedOf,
 } from './run/door.js';
-import { identityOf } from './run/identity.js';
 import { openInputs } from './run/inputs.js';
 import { checkOwnFiles } from './run/own-files.js';
-import { makePlan, type Planned, scanInputs } from './run/planning.js';
+import { startPlan } from './run/plan-binding.js';
+import { followed, makePlan, scanInputs } from './run/planning.js';
+import { addRetries, begin, nameRejects, reopen } from './run/record.js';
 import { report } from './run/report.js';
 import { RunRows } from './run/rows.js';
-import { startPlan } from './run/saved-plans.js';
+import { runPlanned } from './run/saved-plans.js';
 import { sendRows } from './run/sending.js';
 import { Session } from './run/session.js';
 import type { Start } from './run/start.js';
@@ -58,102 +57,80 @@ export async function* carryOut(
 }
 
 async function* steps(session: Session): AsyncGenerator<ImportEvent, ImportResult> {
-  const { start, run, options, deps, deadline } = session;
+  const { start, options, deps, isRecorded } = session;
   await deps.state.refuseMoved();
-  const mark = deps.savePlan ? await startPlan(run.id, session.plannedAt, options.paths, deps) : null;
+  const mark = deps.savePlan ? await startPlan(session.id, session.plannedAt, options.paths, deps) : null;
   await checkStart(session);
   const needsRows = start.from !== 'run' || !start.isSent;
-  const inputs = needsRows ? yield* openInputs(start, session.spool, options, deps) : null;
-  if (inputs) session.open(inputs.opened);
-  checkOwnFiles(options, session.opened, run.earlier, deps);
-  yield* run.lock(inputs?.opened ?? run.earlier!.inputs, deadline.signal);
-  await checkAtDoor(session); // the one check at the door
-  if (inputs) {
-    session.scanned = yield* scanInputs(session, inputs.located);
-    yield* sameContent(session);
+  if (needsRows) session.open(yield* openInputs(start, session.recorded, session.spool, options, deps));
+  checkOwnFiles(options, session.opened, session.earlier, deps);
+  if (isRecorded) {
+    yield* session.lock();
+    await checkAtDoor(session); // the one check at the door
+  }
+  if (needsRows) {
+    session.scanned = yield* scanInputs(session);
+    checkUnchanged(session, session.scanned);
+    yield* continueUnfinished(session, session.scanned);
   }
 
-  const planned = session.scanned && (yield* makePlan(session, session.scanned, mark));
-  const { plan, requests, decision } = planned ?? followed(session);
-  const { all: records } = run.requests;
-  const ending: Ending = { ...decision, records, wait: options.wait, failure: null };
-  if (options.dryRun) return yield* report(session, ending, plan);
+  const { plan, requests, decision } = session.scanned
+    ? yield* makePlan(session, session.scanned, mark)
+    : followed(session);
+  const ending: Ending = { ...decision, records: session.requests.all, wait: options.wait, failure: null };
+  if (!isRecorded) return yield* report(session, ending, plan);
   const { mode, left } = decision;
   if (plan && left > 0 && mode === 'sent') {
-    await deps.confirm?.({ plan, rows: left, continues: run.earlier?.run ?? null });
+    await deps.confirm?.({ plan, rows: left, continues: session.earlier?.run ?? null });
   }
-  yield* begin(session, ending);
+  yield* beginRun(session, ending);
   if (mode !== 'sent') return yield* report(session, ending, mode === 'held' ? plan : undefined);
 
   const failure = yield* sendRows(session, requests);
   // What could not be recorded did not happen, for a resume.
-  if (failure instanceof StateError) await run.readRequests();
-  const sent = countRows(session.planned, run.requests.all);
-  return yield* report(session, { ...ending, rows: sent, records: run.requests.all, failure });
+  if (failure instanceof StateError) await session.readRequests();
+  const { all: records } = session.requests;
+  return yield* report(session, { ...ending, rows: countRows(session.planned, records), records, failure });
 }
 
-/** Where no row is needed, there is no plan, and jobs are followed. */
-function followed({ planned, run }: Session): Planned | (Omit<Planned, 'plan'> & { plan?: undefined }) {
-  const rows = countRows(planned, run.requests.all);
-  return { requests: 0, decision: { mode: 'sent', rows, left: 0, stopped_by: null } };
-}
-
-/**
- * Holds the content against that of the run, or continues the unfinished run of the same content, if there is one and that
- * is asked for.
- */
-async function* sameContent(session: Session): AsyncGenerator<ImportEvent> {
-  const { run, options, deps, opened, deadline } = session;
-  const { state, service, scope: here, offer } = deps;
-  const scanned = session.scanned!;
-  if (run.earlier) {
-    const what = options.dryRun ? 'no plan of it can be made' : 'it cannot be continued';
-    return checkUnchanged(run.earlier, scanned, deps.cwd, what);
+/** Continues the unfinished run of the same content, if there is one and that is asked for. */
+async function* continueUnfinished(session: Session, scanned: Scanned): AsyncGenerator<ImportEvent> {
+  const found = await unfinishedOf(session, scanned);
+  if (!found) return;
+  if (!sameScope(found.scope, session.scope)) {
+    yield* session.lock(found.scope);
+    session.changes.forget();
   }
-  if (session.start.from === 'inputs' && (options.resume || offer) && here) {
-    const identity = identityOf(here, contentOf(scanned), options);
-    const found = await unfinished(identity, here, service.account, state, options.resume);
-    if (found && options.resume) checkContinuable(found, scanned.inputs);
-    // A run that cannot be continued is superseded, as without `offer`.
-    if (found && (options.resume || (isContinuable(found, scanned.inputs) && (await offer!(found))))) {
-      if (!sameScope(found.scope, here)) {
-        yield* run.lock(opened, deadline.signal, found.scope);
-        session.known.forget();
-      }
-      // Another process may have ended it before its lock was taken.
-      await run.continueWith(await stillUnfinished(found, state));
-      yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
-    }
-  }
+  // Another process may have ended it before its lock was taken.
+  await session.continueWith(await stillOpen(found, isContinuing, session.deps.state));
+  yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
 }
 
 /** Records that the session begins, before anything is sent. */
-async function* begin(session: Session, ending: Ending): AsyncGenerator<ImportEvent> {
-  const { start, run, rejecting, scanned, deps } = session;
+async function* beginRun(session: Session, ending: Ending): AsyncGenerator<ImportEvent> {
+  const { start, earlier, rejecting, scanned, deps } = session;
   const sends = ending.mode === 'sent';
-  if (run.earlier) run.addRetries(sends && scanned !== null);
+  /** Gives the rejects files their names, and records them. */
+  const writeRejects = async () => {
+    const files = rejecting!.flush();
+    await rejecting!.record(unsentOf(scanned!, ending, session.options, deps));
+    return files;
+  };
+  const retries = earlier ? addRetries(session, sends && scanned !== null) : [];
   if (scanned) {
-    const rows = new RunRows(run.id, run.requests.all, { ...deps, signal: deps.stop });
+    const rows = new RunRows(session.id, session.requests.all, { ...deps, signal: deps.stop });
     await rejecting!.restore(rows, deps.stop);
   }
-  // The file of a run that continues stays until its retries are recorded: before that, their rows count as rejected.
-  const { earlier } = run;
-  const files = earlier ? null : await writeRejects(session, ending);
-  const planned = start.from === 'plan' ? runPlanned(start, deps.state) : undefined;
-  for (const old of await run.begin(scanned, files, planned, sends)) {
-    yield {
-      type: 'warning',
-      message: `this import replaces run ${old} of the same file, which was unfinished`,
-    };
+  if (earlier) {
+    await reopen(session, earlier, retries);
+    // Its file stays until its retries are recorded: before that, their rows count as rejected.
+    if (scanned) await nameRejects(session, await writeRejects());
+  } else {
+    const planned = start.from === 'plan' ? runPlanned(start.plan, start.again, deps.state) : undefined;
+    for (const old of await begin(session, scanned!, await writeRejects(), planned, sends)) {
+      const message = `this import replaces run ${old} of the same file, which was unfinished`;
+      yield { type: 'warning', message };
+    }
   }
-  if (scanned && earlier) await run.nameRejects(await writeRejects(session, ending));
-  await rejecting?.remember(run.scope);
-}
-
-/** Gives the rejects files their names, and records them. @returns their paths, by input */
-async function writeRejects(session: Session, ending: Ending): Promise<(string | null)[]> {
-  const { rejecting, scanned, options, deps } = session;
-  const files = rejecting!.flush();
-  await rejecting!.record(unsentOf(scanned!, ending, options, deps));
-  return files;
+  await rejecting?.remember(session.scope);
 }

@@ -12,7 +12,7 @@ import type { Plan, Summary } from '../model.js';
 import { type ImportOptions, numberOption } from '../options.js';
 import type { ImportDeps, ImportResult } from '../run/deps.js';
 import { checkPlanFile, writePlan } from '../run/plan-file.js';
-import { hashToken } from '../run/saved-plans.js';
+import { hashToken } from '../run/plan-binding.js';
 import { INPUTS } from '../run/start.js';
 import type { ServiceClient } from '../service/client.js';
 import { stateLocationOf } from '../state/location.js';

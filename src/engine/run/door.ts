@@ -1,44 +1,57 @@
 /** The checks at the door of a course (contract §4): whether a run may continue, and whether a saved plan still holds. */
-import { basename, resolve } from 'node:path';
-import { InputError, UsageError } from '../errors.js';
-import { kindsOf, MAX_PLAN_AGE_MS } from '../model.js';
+import { UsageError } from '../errors.js';
+import { MAX_PLAN_AGE_MS } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
-import type { SavedPlan } from '../plan/saved-plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import { type Scope, sameScope, sameService } from '../state/scopes.js';
 import type { State } from '../state/state.js';
-import type { ImportDeps } from './deps.js';
-import { stateMark } from './saved-plans.js';
+import { identityOf } from './identity.js';
+import { checkState } from './plan-binding.js';
 import type { Session } from './session.js';
 import { isFollowable, isSent, runOfPlan } from './start.js';
 
 /** What can be checked before the inputs are opened. @throws UsageError */
-export async function checkStart({ start, run, deps }: Session): Promise<void> {
-  if (start.from === 'run') checkItemFormat(start.run);
+export async function checkStart(session: Session): Promise<void> {
+  const { start, recorded, deps } = session;
+  if (recorded) checkItemFormat(recorded);
   if (start.from !== 'plan') return;
-  checkItemFormat(start.plan);
-  checkAge(start.plan, deps.clock.now());
-  if (!start.again) await run.nameAfter(start.plan);
+  const { run, created_at } = start.plan;
+  // Nothing protects what was verified since from its data.
+  if (deps.clock.now() - Date.parse(created_at) > MAX_PLAN_AGE_MS) {
+    throw new UsageError(`the plan is more than 30 days old: it was made at ${created_at}`, {
+      hint: 'make a new one',
+      problem: { code: 'plan_outdated' },
+    });
+  }
+  const isTaken = start.again || (await deps.state.runs.all({ run })).length > 0;
+  if (!isTaken) session.rename(run);
 }
 
 /** With the locks held: what was found before may have changed since. @throws UsageError */
-export async function checkAtDoor({ start, run, options, deps }: Session): Promise<void> {
-  const { state } = deps;
-  if (options.dryRun) return; // it holds no lock, and continues nothing
+export async function checkAtDoor(session: Session): Promise<void> {
+  const { start, id, options, deps } = session;
+  const { state, scope } = deps;
   if (start.from === 'run') {
     const now = await stillOpen(start.run, options.failed ? isOver : isContinuing, state);
     if (start.isSent && !(await isSent(now, options, state))) throw changed(now);
-    await run.continueWith(now);
+    await session.continueWith(now);
   } else if (start.from === 'plan') {
-    if (!start.again) await checkStillNew(start.plan, run.id, deps);
+    const [begun] = await state.runs.all({ run: id });
+    const other = start.again ? undefined : (begun ?? (await runOfPlan(start.plan, state, scope!)));
+    if (other) {
+      throw new UsageError(`run ${other.run} of this plan was begun by another process in the meantime`, {
+        hint: 'apply it again: that continues the run, or sends nothing if it has finished',
+        problem: { code: 'plan_begun' },
+      });
+    }
     await checkState(start.plan, deps);
   }
 }
 
 const isOver = ({ finished }: StoredRun): boolean => finished;
-const isContinuing = (run: StoredRun): boolean => !run.finished || isFollowable(run);
+export const isContinuing = (run: StoredRun): boolean => !run.finished || isFollowable(run);
 
 const changed = ({ run }: Pick<StoredRun, 'run'>, how = 'was continued by another process'): UsageError =>
   new UsageError(`run ${run} ${how} in the meantime`, { problem: { code: 'run_not_unfinished' } });
@@ -70,30 +83,6 @@ export function mayContinue(run: StoredRun, here: Scope, account: string | null)
   return unnamed && run.ended_by === 'unauthorised' && sameService(run.scope, here);
 }
 
-/**
- * Finds an unfinished run with this identity (`identityOf`) that this account may continue. Only its plan can continue the
- * run of a saved plan, because its requests are those of the plan.
- * @param follows whether also one that has sent everything: it only follows its jobs
- */
-export async function unfinished(
-  identity: string,
-  here: Scope,
-  account: string | null,
-  state: State,
-  follows: boolean,
-): Promise<StoredRun | undefined> {
-  const isOpen = (run: StoredRun): boolean => !run.finished || (follows && isFollowable(run));
-  const isPlanned = ({ options }: StoredRun): boolean =>
-    (options as Partial<ImportOptions>).plan !== undefined;
-  return (await state.runs.all()).find(
-    (run) => run.identity === identity && isOpen(run) && !isPlanned(run) && mayContinue(run, here, account),
-  );
-}
-
-/** Reads a run that was found by its content again, once its lock is held. */
-export const stillUnfinished = (run: StoredRun, state: State): Promise<StoredRun> =>
-  stillOpen(run, isContinuing, state);
-
 /** Checks that this version has the rules by which the rows of the run, or of a saved plan, became items. @throws UsageError */
 function checkItemFormat({ run, item_format }: Pick<StoredRun, 'run' | 'item_format'>): void {
   if (item_format === ITEM_FORMAT_VERSION) return;
@@ -103,13 +92,46 @@ function checkItemFormat({ run, item_format }: Pick<StoredRun, 'run' | 'item_for
   );
 }
 
+/** Checks that the inputs have the content that was recorded. @throws InputError for the first that has not */
+export function checkUnchanged({ recorded, isRecorded, deps }: Session, { inputs }: Scanned): void {
+  const what = isRecorded ? 'it cannot be continued' : 'no plan of it can be made';
+  for (const [index, { digest }] of recorded?.inputs.entries() ?? []) {
+    const now = inputs[index]!;
+    if (now.scan.digest !== digest) throw recorded!.changed(index, now, deps.cwd, what);
+  }
+}
+
 /**
- * Checks that an import can continue an unfinished run of the same content. It has already decided the column types, so
- * they must be those that the run began with.
- * @param inputs as the import has scanned them
- * @throws UsageError if it cannot
+ * The unfinished run of the same content that is to continue, because an option or a person says so; null if there is
+ * none. Only its plan can continue the run of a saved plan, because its requests are those of the plan.
+ * @throws UsageError if the option says so, and it cannot
  */
-export function checkContinuable(run: StoredRun, inputs: Scanned['inputs']): void {
+export async function unfinishedOf(session: Session, scanned: Scanned): Promise<StoredRun | null> {
+  const { recorded, options, deps } = session;
+  const { scope: here, offer, service, state } = deps;
+  if (recorded || !here || !(options.resume || offer)) return null;
+  const identity = identityOf(here, contentOf(scanned), options);
+  const found = (await state.runs.all()).find(
+    (run) =>
+      run.identity === identity &&
+      // With the option, also one that has sent everything: it only follows its jobs.
+      (!run.finished || (options.resume && isFollowable(run))) &&
+      (run.options as Partial<ImportOptions>).plan === undefined &&
+      mayContinue(run, here, service.account),
+  );
+  if (!found) return null;
+  try {
+    checkContinuable(found, scanned.inputs);
+  } catch (error) {
+    // A run that cannot be continued is superseded, as without `offer`.
+    if (options.resume || !(error instanceof UsageError)) throw error;
+    return null;
+  }
+  return options.resume || (await offer!(found)) ? found : null;
+}
+
+/** The column types were decided before the run was found, so they must be those that it began with. @throws UsageError */
+function checkContinuable(run: StoredRun, inputs: Scanned['inputs']): void {
   checkItemFormat(run);
   const differ = run.inputs.some(
     ({ types }, index) => JSON.stringify(types) !== JSON.stringify(inputs[index]?.scan.schema.types),
@@ -117,84 +139,5 @@ export function checkContinuable(run: StoredRun, inputs: Scanned['inputs']): voi
   if (!differ) return;
   throw new UsageError(`run ${run.run} of the same content started with different column types`, {
     problem: { code: 'resumable', run: run.run },
-  });
-}
-
-export function isContinuable(...of: Parameters<typeof checkContinuable>): boolean {
-  try {
-    checkContinuable(...of);
-    return true;
-  } catch (error) {
-    if (error instanceof UsageError) return false;
-    throw error;
-  }
-}
-
-/**
- * Checks that the inputs have not changed since the run began.
- * @param what what is not possible then
- * @throws InputError for the first that has
- */
-export function checkUnchanged(run: StoredRun, scanned: Scanned, cwd: string, what: string): void {
-  const found = contentOf(scanned);
-  for (const [index, input] of run.inputs.entries()) {
-    if (found[index]?.digest === input.digest) continue;
-    const location = scanned.inputs[index]?.opened.location ?? input.path;
-    // The run may have begun in another folder. Copies of downloads and archive members have other names.
-    const isElsewhere = basename(location) === basename(input.path) && location !== resolve(cwd, input.path);
-    const { kind, id } = run.options as Pick<ImportOptions, 'kind' | 'id'>;
-    const paths = [isElsewhere ? location : input.path];
-    throw new InputError(`has changed since run ${run.run} began, so ${what}`, {
-      file: input.path,
-      hint: 'restore the old content, or start a new import of the file',
-      problem: { code: 'input_changed', paths, kind, id },
-    });
-  }
-}
-
-/** @throws UsageError for a plan that is too old: nothing protects what was verified since from its data */
-function checkAge({ created_at }: SavedPlan, now: number): void {
-  if (now - Date.parse(created_at) <= MAX_PLAN_AGE_MS) return;
-  throw new UsageError(`the plan is more than 30 days old: it was made at ${created_at}`, {
-    hint: 'make a new one',
-    problem: { code: 'plan_outdated' },
-  });
-}
-
-/**
- * Checks that a `changedOnly` plan was made with this state, and that the state has not changed since.
- * @throws UsageError
- */
-export async function checkState(
-  plan: SavedPlan,
-  { state, scope }: Pick<ImportDeps, 'state' | 'scope'>,
-): Promise<void> {
-  if (!plan.state) return;
-  const refuse = (message: string, hint: string): never => {
-    throw new UsageError(message, { hint, problem: { code: 'plan_outdated' } });
-  };
-  const now = await stateMark(state, scope!, kindsOf(plan.inputs));
-  if (now.id !== plan.state.id)
-    refuse('this plan was compared with another state', 'apply it with the state that it was made with');
-  for (const [kind, mark] of Object.entries(now)) {
-    if (plan.state[kind] !== mark)
-      refuse(
-        `the plan is out of date: ${kind} have been sent or completed since it was made`,
-        'make a new one',
-      );
-  }
-}
-
-/** Before the lock was taken, another process may have applied the plan. @param id of the run that is about to begin */
-async function checkStillNew(
-  plan: SavedPlan,
-  id: string,
-  { state, scope }: Pick<ImportDeps, 'state' | 'scope'>,
-): Promise<void> {
-  const [begun = await runOfPlan(plan, state, scope!)] = await state.runs.all({ run: id });
-  if (begun === undefined) return;
-  throw new UsageError(`run ${begun.run} of this plan was begun by another process in the meantime`, {
-    hint: 'apply it again: that continues the run, or sends nothing if it has finished',
-    problem: { code: 'plan_begun' },
   });
 }

@@ -7,13 +7,12 @@ import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ProfilesError } from '../errors.js';
 import { envelopeBytes, type Kind } from '../model.js';
-import type { ImportOptions } from '../options.js';
 import { digestFile, idHashes } from '../read/index.js';
 import type { HistoryEntry } from '../state/history.js';
 import { RunRequests } from '../state/run-requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
-import { reopenInputs } from './inputs.js';
+import { openAs } from './inputs.js';
 import {
   MERGED,
   type Outcome,
@@ -24,7 +23,7 @@ import {
   without,
 } from './outcome.js';
 import { RunRows } from './rows.js';
-import { hasConditions } from './stored-options.js';
+import { hasConditions, withoutValues } from './stored-options.js';
 
 /** One row of an input, or one profile that `identify` sent. */
 export interface HistoryRecord {
@@ -152,7 +151,7 @@ async function lookUp(
 ): Promise<void> {
   const { state, cwd, stop: signal } = deps;
   const walk = new RunRows(run.run, await state.requests.of(run.run), { ...deps, signal });
-  const options = run.options as ImportOptions;
+  const options = withoutValues(run);
   const itemLimitBytes = options.chunkBytes - envelopeBytes(kind);
   // The limit holds for all inputs of a kind together, so it is not known which rows of one input were read.
   const isOne = run.inputs.filter((input) => input.kind === kind).length === 1;
@@ -170,7 +169,7 @@ async function lookUp(
       continue;
     }
     try {
-      const [opened] = await reopenInputs({ ...run, inputs: [input] }, options, deps);
+      const [opened] = await openAs([input], [input], options, deps);
       const walked = { opened: opened!, scan: { schema: { types, itemLimitBytes } } };
       for await (const rows of walk.walk(index, walked, hash))
         for (const { row: _row, id: _id, ...outcome } of rows) records.push({ ...base, file, ...outcome });

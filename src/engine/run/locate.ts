@@ -1,7 +1,7 @@
 /** Finds the inputs of a saved plan or an earlier run again (contract §10 "Relay"). */
 import { existsSync, mkdtempSync, realpathSync } from 'node:fs';
 import { basename, join, resolve } from 'node:path';
-import { type ErrorDetails, InputError, UsageError } from '../errors.js';
+import { InputError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { digestFile, notSpooled } from '../read/index.js';
 import { isWebAddress } from '../service/address.js';
@@ -9,6 +9,7 @@ import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import { replaceFile } from '../util/replace-file.js';
 import type { ImportDeps } from './deps.js';
+import type { Recorded } from './recorded.js';
 import { type DigestedInput, digestInputs, expandInputs, fetchSource, type Located } from './sources.js';
 
 /** Has pairs of an input's index and where it is on this machine, where that differs from the run. */
@@ -37,71 +38,50 @@ export async function keepPlaces(
   });
 }
 
-/** What is to be found again. */
-interface Wanted {
-  path: string;
-  digest: string;
-}
-
-/** A private place for a copy. Always a new one: an earlier session may have died while it wrote a copy. */
-const copyFor =
-  (spool: string, { state }: ImportDeps) =>
-  (): Parameters<typeof fetchSource>[1] => {
-    let made: string | undefined;
-    const folder = () => (made ??= mkdtempSync(join(state.spools.folder(spool), 'copy-')));
-    return { folder, name: 'input' };
-  };
+type Copy = () => Parameters<typeof fetchSource>[1];
 
 /**
- * Finds each input: by digest among the named files, otherwise where it was.
+ * Finds each input: by digest among the named files, otherwise where it was, or at its path relative to the current folder.
+ * Downloads and archive members are fetched again if their copies are not on this machine.
  * @param named files that are inputs, but not necessarily all of them
- * @param what the run or plan, for messages
- * @throws InputError if a named file is not an input
+ * @param spool the id of the folder for copies
+ * @throws InputError if a named file is not an input, or an input is not found
  */
-async function* findAgain<W extends Wanted, F extends Located>(
-  wanted: readonly W[],
-  named: readonly string[],
-  what: { of: string; hint: string },
-  read: (path: string) => AsyncGenerator<ImportEvent, DigestedInput[]>,
-  where: (one: W, index: number) => AsyncGenerator<ImportEvent, F>,
-): AsyncGenerator<ImportEvent, (DigestedInput | F)[]> {
-  const others: DigestedInput[] = [];
-  for (const path of named) others.push(...(yield* read(path)));
-  const known = new Set(wanted.map(({ digest }) => digest));
-  const found: (DigestedInput | F)[] = [];
-  let stray = others.find(({ digest }) => !known.has(digest));
-  for (const [index, one] of stray ? [] : wanted.entries()) {
-    const at = others.findIndex(({ digest }) => digest === one.digest);
-    found.push(at >= 0 ? others.splice(at, 1)[0]! : yield* where(one, index));
-  }
-  stray ??= others[0];
-  if (!stray) return found;
-  const message = `is not an input of ${what.of}, or its content has changed`;
-  throw new InputError(message, { file: stray.path, hint: what.hint });
-}
-
-/**
- * Finds the inputs of an earlier run: at its recorded location, or at its path relative to the current folder. Downloads
- * and archive members are fetched again if their copies are not on this machine.
- */
-export async function* relocate(
-  run: StoredRun,
+export async function* locate(
+  record: Recorded,
   named: readonly string[],
   spool: string,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, Located[]> {
-  const copy = copyFor(spool, deps);
-  const places = readPlaces(run.run, deps.state);
-  const what = { of: `run ${run.run}`, hint: 'name the file that the run read, or import this one' };
-  const read = (path: string) => digestInputs(path, copy, deps);
-  const found = yield* findAgain(run.inputs, named, what, read, async function* (input, index) {
-    const here = await onThisMachine(input, places.get(index), deps);
-    return { path: input.path, location: here ?? (yield* fetchAgain(run.run, input, copy, deps)) };
-  });
-  return found.map(({ location }, index) => ({ path: run.inputs[index]!.path, location }));
+  // Always a new place: an earlier session may have died while it wrote a copy.
+  const copy: Copy = () => {
+    let made: string | undefined;
+    const folder = () => (made ??= mkdtempSync(join(deps.state.spools.folder(spool), 'copy-')));
+    return { folder, name: 'input' };
+  };
+  const others: DigestedInput[] = [];
+  for (const path of named) others.push(...(yield* digestInputs(path, copy, deps)));
+  const stray = others.find(({ digest }) => !record.inputs.some((input) => input.digest === digest));
+  if (stray) {
+    const message = `is not an input of ${record.name}, or its content has changed`;
+    throw new InputError(message, { file: stray.path, hint: record.otherwise });
+  }
+  const places = readPlaces(record.run, deps.state);
+  const found: Located[] = [];
+  for (const [index, input] of record.inputs.entries()) {
+    const at = others.findIndex(({ digest }) => digest === input.digest);
+    const [other] = at >= 0 ? others.splice(at, 1) : [];
+    const location =
+      other?.location ??
+      (await onThisMachine(input, places.get(index), deps)) ??
+      (yield* fetchAgain(record, input, copy, deps));
+    // A run names it as it began; a plan, as it is named now.
+    found.push({ path: input.location === undefined ? (other?.path ?? input.path) : input.path, location });
+  }
+  return found;
 }
 
-type Input = StoredRun['inputs'][number];
+type Input = Recorded['inputs'][number];
 
 /**
  * The location of the input on this machine; null if there is none. A single candidate is not read here: if
@@ -113,8 +93,8 @@ async function onThisMachine(
   { cwd, stop }: ImportDeps,
 ): Promise<string | null> {
   const isFetched = path === '-' || isWebAddress(path);
-  const places = [known ?? location, location, ...(isFetched ? [] : [resolve(cwd, path)])];
-  const existing = places.filter((place) => existsSync(place));
+  const places = [known, location, isFetched ? undefined : resolve(cwd, path)];
+  const existing = places.filter((place) => place !== undefined && existsSync(place)) as string[];
   const here = [...new Map(existing.map((place) => [realpathSync(place), place])).values()];
   for (const place of here.length > 1 ? here : []) {
     if ((await digestFile({ path, location: place }, stop)).digest === digest) return place;
@@ -124,18 +104,13 @@ async function onThisMachine(
 
 /** @throws InputError if it cannot be fetched again */
 async function* fetchAgain(
-  run: string,
+  { name, missing }: Recorded,
   { path, location }: Input,
-  copy: ReturnType<typeof copyFor>,
+  copy: Copy,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, string> {
-  const details: ErrorDetails = {
-    hint: 'name a file with the same content',
-    problem: { code: 'run_input', run, path },
-  };
-  if (path === '-') {
-    throw new InputError(`run ${run} read stdin, and there is no copy of it here`, details);
-  }
+  const details = missing(path);
+  if (path === '-') throw new InputError(`${name} read stdin, and there is no copy of it here`, details);
   try {
     const [source, ...more] = await expandInputs([path], deps);
     if (source && source.from !== 'file' && more.length === 0) {
@@ -146,35 +121,10 @@ async function* fetchAgain(
     if (error instanceof InputError) throw new InputError(error.message, { ...details, cause: error });
     throw error;
   }
-  const before = basename(location) === basename(path) ? `; run ${run} read it from ${location}` : '';
-  throw new InputError(`not found here${before}`, { file: path, ...details });
-}
-
-/** Finds the inputs of a plan: at the paths in the plan, with the same content. */
-export function locatePlanned(
-  inputs: readonly { path: string; bytes: number; sha256: string }[],
-  named: readonly string[],
-  spool: string,
-  deps: ImportDeps,
-): AsyncGenerator<ImportEvent, DigestedInput[]> {
-  const copy = copyFor(spool, deps);
-  const read = (path: string) => {
-    if (path === '-') throw new UsageError('the inputs of a plan are files, not stdin (-)');
-    return digestInputs(path, copy, deps);
-  };
-  const wanted = inputs.map(({ path, bytes, sha256 }) => ({ path, bytes, digest: sha256 }));
-  const what = { of: 'the plan', hint: 'name the file that the plan was made of, or make a new plan' };
-  return findAgain(wanted, named, what, read, async function* ({ path, bytes, digest }) {
-    const problem = { code: 'plan_input', path } as const;
-    let found: DigestedInput[];
-    try {
-      found = yield* read(path);
-    } catch (error) {
-      throw error instanceof InputError ? new InputError(error.message, { problem, cause: error }) : error;
-    }
-    const [own] = found;
-    if (own?.digest === digest && found.length === 1) return own;
-    const sizes = own && own.size !== bytes ? ` (${own.size} bytes, not ${bytes})` : '';
-    throw new InputError(`has changed since the plan was made${sizes}`, { file: path, problem });
+  const was = location !== undefined && basename(location) === basename(path);
+  const message = location === undefined ? 'no such file' : 'not found here';
+  throw new InputError(was ? `${message}; ${name} read it from ${location}` : message, {
+    file: path,
+    ...details,
   });
 }

@@ -40,19 +40,19 @@ export async function takeLocks(
 const AGAIN_MS = 1_000;
 
 /**
- * Calls `take` once a second until it returns the locks.
+ * Tries once a second to take the locks.
  * @throws LockedError if a lock is still taken after `waitMs`; if the signal is aborted, its reason if that
  * is a ProfilesError, otherwise InterruptedError
  */
 export async function* waitForLocks(
-  take: () => Promise<HeldLease[]>,
+  { scope, kinds, holder }: { scope: Scope; kinds: readonly Kind[]; holder: string },
   { waitMs, signal }: { waitMs: number; signal: AbortSignal },
-  clock: Clock,
+  { state, clock }: { state: State; clock: Clock },
 ): AsyncGenerator<ImportEvent, HeldLease[]> {
   const until = clock.monotonic() + waitMs;
   for (let isFirst = true; ; isFirst = false) {
     try {
-      return await take();
+      return await takeLocks(state, scope, kinds, holder);
     } catch (error) {
       const left = until - clock.monotonic();
       if (!(error instanceof LockedError) || left <= 0) throw error;

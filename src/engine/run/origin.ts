@@ -20,6 +20,7 @@ import {
   mergeRules,
   type OpenedInput,
   ORIGIN_MEMBER,
+  OWN_PREFIX,
   type RejectsHead,
 } from '../read/index.js';
 import type { RejectsRecord } from '../state/rejects.js';
@@ -27,53 +28,30 @@ import type { State } from '../state/state.js';
 import { fileTrouble } from '../util/file-trouble.js';
 import { replaceFile } from '../util/replace-file.js';
 import { obstacle } from '../util/written-file.js';
+import type { Reading } from './origin-schema.js';
 import type { Unsent } from './unsent.js';
 
 /**
- * How one input of a run was read. Constant values are left out: they are metadata, which the state must not
- * hold.
+ * How one input of a run was read: all that its rejects file needs.
+ * @param types of a CSV's columns, as the plan decided them. @param key of the digests
  */
-export interface Reading {
-  /** As the user wrote it. */
-  path: string;
-  /** Columns of a CSV, without those that an earlier rejects file added. */
-  columns: string[];
-  kind: Kind;
-  id: string;
-  companyId: string | null;
-  /** Includes the types of all columns. */
-  rules: MappingRules;
-  /** Metadata keys that the run set to a constant value for every item, each with a keyed digest of the value. */
-  set: [key: string, digest: string][];
-  maxCellBytes: number;
-  maxColumns: number;
-  maxDepth: number;
-  excelText?: boolean | undefined;
-}
-
-/** @param types of a CSV's columns, as the plan decided them. @param key of the digests */
 export function readingOf(
   input: OpenedInput,
   types: readonly MappingRules['types'][number][1][],
   key: string,
 ): Reading {
-  const { path, kind, idColumn, companyIdColumn, rules, targets, csv } = input;
+  const { path, kind, idColumn: id, companyIdColumn: companyId, rules, targets, csv } = input;
   const { maxCellBytes, maxColumns, maxDepth } = input;
   const decided = targets.flatMap(({ role, column }, index): MappingRules['types'][number][] =>
     role === 'metadata' && types[index] !== undefined ? [[column, types[index]]] : [],
   );
   // A type that the user chose takes precedence over the one that the plan decided.
   const pinned = rules.types.filter(([, type]) => type !== 'auto');
+  const set = rules.set.map(([name, value]) => [name, digestOf(name, value, key)] as const);
   return {
-    path,
-    columns: targets.map(({ column }) => column).filter((column) => !column.startsWith('_profiles_')),
-    kind,
-    id: idColumn,
-    companyId: companyIdColumn,
-    rules: { ...rules, set: [], types: [...new Map([...decided, ...pinned])] },
-    set: rules.set.map(([name, value]) => [name, digestOf(name, value, key)]),
-    ...{ maxCellBytes, maxColumns, maxDepth },
-    excelText: csv?.excelText,
+    ...{ path, kind, id, companyId, maxCellBytes, maxColumns, maxDepth, excelText: csv?.excelText },
+    columns: targets.map(({ column }) => column).filter((column) => !column.startsWith(OWN_PREFIX)),
+    rules: { ...rules, set, types: [...new Map([...decided, ...pinned])] },
   };
 }
 
@@ -94,41 +72,45 @@ export const rowKey = (secret: Buffer): string =>
  */
 export async function readAgain(
   found: RejectsHead,
-  input: { path: string; cwd: string },
+  { path, cwd }: { path: string; cwd: string },
   options: ImportOptions,
   state: State,
 ): Promise<AgainOptions> {
-  const { path } = input;
   const { rules, byKind, maxCellBytes, maxColumns, maxDepth, excelText, stated } = options;
-  const location = resolve(input.cwd, path);
+  const location = resolve(cwd, path);
   const known = found.run === null ? [] : await state.rejects.ofRun(found.run);
   const chosen = chooseInput(known, found, location);
   const beside = chosen === null && found.run !== null ? await readOrigin(location, found.run) : null;
   const record = chosen ?? beside;
-  const key = beside?.key ?? rowKey(state.secret);
   if (record === null) {
     const { kind, id, userId, companyId } = options;
     const limits = { maxCellBytes, maxColumns, maxDepth };
     if (stated?.columns)
       return { kind, id, userId, companyId, rules, byKind, ...limits, excelText, again: undefined };
-    const sentence =
-      known.length > 0 ? `may hold rows of ${known.length} files of run ${found.run}` : unknown(found);
-    throw new UsageError(`${path}: is a rejects file that ${sentence}`, {
+    const why =
+      known.length > 0
+        ? `may hold rows of ${known.length} files of run ${found.run}`
+        : found.run === null
+          ? 'does not name its run'
+          : `comes from run ${found.run}, which this state does not know`;
+    throw new UsageError(`${path}: is a rejects file that ${why}`, {
       hint: 'say what its columns are',
       problem: { code: 'rejects_of_unknown_run', path },
     });
   }
+  const key = beside?.key ?? rowKey(state.secret);
   const reading = record.reading as Reading;
   const kind = options.kind ?? reading.kind;
   const own = stated?.rules[kind] ?? {};
-  const set = (byKind?.[kind]?.rules ?? rules).set;
-  checkSet(path, record, { set, exclude: own.exclude ?? [] }, key);
+  const { map = [], types = [], include = [], exclude = [] } = own;
+  const { set } = byKind?.[kind]?.rules ?? rules;
+  checkSet(path, record, { set, exclude }, key);
   const parts = beside ? [beside] : known.filter((one) => one.input === record.input);
   return {
     ...identifiersOf(kind, reading, found, options),
     userId: undefined,
     byKind: undefined,
-    rules: { ...mergeRules(reading.rules, own), set },
+    rules: { ...mergeRules(reading.rules as MappingRules, own), set },
     maxCellBytes: Math.max(maxCellBytes, reading.maxCellBytes),
     maxColumns: Math.max(maxColumns, reading.maxColumns),
     maxDepth: Math.max(maxDepth, reading.maxDepth),
@@ -136,12 +118,8 @@ export async function readAgain(
     again: {
       runs: [...new Set(parts.flatMap(({ run, owner }) => [run, owner]))],
       key,
-      unedited: joined(parts.map(({ unedited }) => unedited)),
-      named: [
-        ...[...(own.map ?? []), ...(own.types ?? [])].map(([column]) => column),
-        ...(own.include ?? []),
-        ...(own.exclude ?? []),
-      ],
+      unedited: BigUint64Array.from(parts.flatMap(({ unedited }) => [...unedited])).sort(),
+      named: [...[...map, ...types].map(([column]) => column), ...include, ...exclude],
       beside: beside
         ? { run: beside.run, owner: beside.owner, unsent: beside.unsent, written_at: '' }
         : undefined,
@@ -159,20 +137,18 @@ function identifiersOf(
   { columns }: RejectsHead,
   { id, userId, companyId, byKind }: ImportOptions,
 ): Pick<AgainOptions, 'kind' | 'id' | 'companyId'> {
-  const here = (names: readonly (string | undefined)[]): string | undefined =>
+  const here = (...names: (string | undefined)[]): string | undefined =>
     names.find((name) => name !== undefined && (columns.length === 0 || columns.includes(name)));
-  const same = kind === reading.kind;
-  const asked = here([id, kind === 'users' ? userId : companyId, byKind?.[kind]?.id]);
-  const company = kind === 'users' ? here([companyId, byKind?.users?.companyId]) : undefined;
+  const before = kind === reading.kind ? reading : null;
+  const isUsers = kind === 'users';
   return {
     kind,
-    id: asked ?? (same ? reading.id : undefined),
-    companyId: company ?? (same && kind === 'users' ? (reading.companyId ?? undefined) : undefined),
+    id: here(id, isUsers ? userId : companyId, byKind?.[kind]?.id) ?? before?.id,
+    companyId: isUsers
+      ? (here(companyId, byKind?.users?.companyId) ?? before?.companyId ?? undefined)
+      : undefined,
   };
 }
-
-const unknown = ({ run }: RejectsHead): string =>
-  run === null ? 'does not name its run' : `comes from run ${run}, which this state does not know`;
 
 /**
  * Finds the input that the rows of a rejects file come from: by its columns, then by its location. Null if
@@ -207,7 +183,7 @@ function checkSet(
   key: string,
 ): void {
   const digests = new Map(set.map(([name, value]) => [name, digestOf(name, value, key)]));
-  const wrong = (reading as Reading).set.filter(
+  const wrong = (reading as Reading).rules.set.filter(
     ([name, digest]) => !exclude.includes(name) && digests.get(name) !== digest,
   );
   if (wrong.length === 0) return;
@@ -219,17 +195,6 @@ function checkSet(
   });
 }
 
-/** Merges the hashes of several files, in ascending order. */
-function joined(parts: readonly BigUint64Array[]): BigUint64Array {
-  const all = new BigUint64Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    all.set(part, at);
-    at += part.length;
-  }
-  return all.sort();
-}
-
 /** The version of the format. */
 const VERSION = 1;
 
@@ -239,7 +204,7 @@ type Origin = Omit<RejectsRecord, 'location' | 'mark'> & {
   key: string;
 };
 
-/** @param rejects path of the rejects file */
+/** The file beside a rejects file. */
 const originPath = (rejects: string): string => `${rejects}.json`;
 
 /** Whether a file that no import has written stands where the file beside this rejects file would. */

@@ -7,27 +7,26 @@ import { InterruptedError, OutputError, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Scanned } from '../plan/plan.js';
 import { OUTCOME_FIELDS } from '../read/index.js';
-import { NoReaderError, Replacement } from '../util/replace-file.js';
-import type { ImportDeps } from './deps.js';
+import { NoReaderError, type PipeSignals, Replacement } from '../util/replace-file.js';
 import { type RunRow, RunRows } from './rows.js';
+import type { Session } from './session.js';
 import type { Ending } from './summary.js';
 
 /**
  * Writes the file, unless the session is aborted.
  * @param path absolute
  * @param ending how the session ended so far
- * @param deps `stop` ends waiting for the reader of a pipe
  * @returns `ending`; if the file cannot be written and nothing else failed, with that error, or with what ended the
- * wait: then the run stays unfinished, and a resume can write the file
+ * wait for the reader of a pipe: then the run stays unfinished, and a resume can write the file
  */
 export async function* finishOutcomes(
   path: string,
-  run: string,
+  { id, deps, deadline }: Session,
   scanned: Scanned,
   ending: Ending,
-  deps: Pick<ImportDeps, 'state' | 'threads' | 'stop' | 'abort'>,
 ): AsyncGenerator<ImportEvent, Ending> {
-  const { stop, abort: signal } = deps;
+  const signals = { stop: deadline.signal, abort: deps.abort };
+  const signal = deps.abort;
   const { mode, records, failure } = ending;
   const unsent = mode === 'refused' ? 'nothing was sent: rows are invalid' : undefined;
   if (isPipe(path)) {
@@ -35,7 +34,7 @@ export async function* finishOutcomes(
   }
   try {
     signal.throwIfAborted();
-    await write(path, new RunRows(run, records, { ...deps, signal }, unsent), scanned, deps);
+    await write(path, new RunRows(id, records, { ...deps, signal }, unsent), scanned, signals);
     yield { type: 'notice', message: `the outcome of each row is in ${path}` };
   } catch (error) {
     if (signal.aborted) return ending;
@@ -43,7 +42,7 @@ export async function* finishOutcomes(
     const isUnread = error.cause instanceof NoReaderError;
     if (error instanceof OutputError && !failure && !isUnread) return { ...ending, failure: error };
     yield { type: 'warning', message: `the outcomes of rows are not written: ${error.message}` };
-    if (isUnread) return { ...ending, failure: failure ?? InterruptedError.of(stop) };
+    if (isUnread) return { ...ending, failure: failure ?? InterruptedError.of(signals.stop) };
   }
   return ending;
 }
@@ -58,12 +57,7 @@ function isPipe(path: string): boolean {
 }
 
 /** @throws OutputError; InputError if an input was changed in the meantime; the signal's reason when aborted */
-async function write(
-  path: string,
-  rows: RunRows,
-  { inputs }: Scanned,
-  signals: Pick<ImportDeps, 'stop' | 'abort'>,
-): Promise<void> {
+async function write(path: string, rows: RunRows, { inputs }: Scanned, signals: PipeSignals): Promise<void> {
   const attempt = async <T>(work: Promise<T>): Promise<T> =>
     work.catch((error: Error) => {
       throw new OutputError(path, error);

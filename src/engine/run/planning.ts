@@ -11,32 +11,20 @@ import type { Warning } from '../problems.js';
 import { checkScanned } from '../read/index.js';
 import { countRequests } from '../send/read-chunks.js';
 import { countPlanned, countRows, isWithinBound, leftToSend } from './accounting.js';
-import { checkScan, scannedByPlan, totalsOfPlan } from './applied-plan.js';
-import { isHeld } from './compared.js';
-import { checkState } from './door.js';
-import { addOffsets, type PlanStart, planToSave, savedRequest } from './saved-plans.js';
+import { isHeld } from './changes.js';
+import { checkState, type PlanStart } from './plan-binding.js';
+import { planToSave, savedRequest, totalsOfPlan } from './saved-plans.js';
 import { chunkDepsOf } from './sending.js';
 import type { Session } from './session.js';
-import type { DigestedInput } from './sources.js';
 
 /**
  * Scans the inputs, adds rejected rows to the rejects files, and warns of column types that changed since the
- * last import. The plan may have all that a scan finds, which saves a pass over the inputs.
- * @param located of a saved plan: the location and digest of each input
- * @throws InputError if an input cannot be read, or does not match the plan; UsageError if no input has the
- * column of a rule
+ * last import.
+ * @throws InputError if an input cannot be read; UsageError if no input has the column of a rule
  */
-export async function* scanInputs(
-  { start, opened, options, deps, pool, rejecting }: Session,
-  located: readonly DigestedInput[] | null,
-): AsyncGenerator<ImportEvent, Scanned> {
+export async function* scanInputs(session: Session): AsyncGenerator<ImportEvent, Scanned> {
+  const { opened, options, deps, pool, rejecting, recorded } = session;
   const { scope, state } = deps;
-  const plan = start.from === 'plan' ? start.plan : null;
-  const planned = plan && located && scannedByPlan(plan, opened, located, options.chunkBytes);
-  if (planned) {
-    await rejecting!.scanned(planned);
-    return planned;
-  }
   const scanned = yield* scanAll(opened, {
     hashKey: state.secret,
     itemLimitBytes: options.chunkBytes,
@@ -46,13 +34,12 @@ export async function* scanInputs(
   });
   await rejecting!.scanned(scanned);
   checkScanned(scanned.inputs, options);
-  if (plan) checkScan(plan, scanned);
   const changes: Warning[] = [];
   const said = new Set<string>();
   for (const kind of scope ? kindsOf(opened) : []) {
     const last = await state.known.columnTypes(scope!, kind);
-    // The types of a run or a plan are as they began.
-    if (start.from === 'inputs') changes.push(...typeChanges(last, scansOf(scanned, kind)));
+    // What was decided before is as it was then.
+    if (!recorded) changes.push(...typeChanges(last, scansOf(scanned, kind)));
     for (const { opened, scan } of scanned.inputs) {
       if (opened.kind !== kind || !isKnownLayout(last, scan)) continue;
       for (const warning of scan.warnings.filter(isAboutText)) said.add(ofFile(opened, warning).message);
@@ -70,11 +57,18 @@ const isAboutText = ({ problem }: Warning): boolean =>
   problem?.code === 'looks_typed' || problem?.code === 'null_markers';
 
 export interface Planned {
-  plan: Plan;
+  /** Undefined where no row is needed. */
+  plan?: Plan;
   /** Number of requests, as far as it is known. */
   requests: number;
   decision: Decision;
 }
+
+/** Where no row is needed, there is no plan, and jobs are followed. */
+export const followed = ({ planned, requests }: Session): Planned => ({
+  requests: 0,
+  decision: { mode: 'sent', rows: countRows(planned, requests.all), left: 0, stopped_by: null },
+});
 
 /**
  * Makes the plan, saves it if it is to be saved, and decides what follows.
@@ -86,31 +80,26 @@ export async function* makePlan(
   scanned: Scanned,
   mark: PlanStart | null,
 ): AsyncGenerator<ImportEvent, Planned> {
-  const { options, deps, run, start } = session;
+  const { options, deps, start, requests } = session;
   const { savePlan, scope, state } = deps;
   const saved = start.from === 'plan' ? start.plan : null;
-  // A plan of a recorded run is made as if nothing of it was sent.
-  const continues = run.earlier !== null && !options.dryRun;
-  const compared =
-    saved || continues
-      ? undefined
-      : await session.compared.all(session.kinds, (kind) => session.known.of(kind));
+  const continues = session.earlier !== null;
+  const compared = saved || continues ? undefined : await session.changes.all(scanned);
   for (const warning of compared?.warnings ?? []) yield { type: 'warning', ...warning };
   const changes = compared?.changes ?? saved?.changes;
   const made: SavedRequest[] = [];
   const keep: Parameters<typeof countRequests>[3] = (...of) => void made.push(savedRequest(...of));
-  const exactly = options.dryRun || deps.confirm !== undefined;
+  const exactly = !session.isRecorded || deps.confirm !== undefined;
   const totals = saved
     ? totalsOfPlan(saved)
-    : await countRequests(scanned, chunkDepsOf(session), exactly, savePlan && keep);
+    : await countRequests(scanned, chunkDepsOf(session, scanned), exactly, mark ? keep : undefined);
   const throughput = new Map<Kind, number | null>();
   for (const kind of scope ? session.kinds : [])
     throughput.set(kind, await state.jobs.throughput(scope!, kind));
   const plan = planOf(scanned, totals, (kind) => throughput.get(kind) ?? null);
   if (changes) plan.changes = changes;
   if (savePlan && mark) {
-    await addOffsets(made, scanned, deps.stop);
-    const from = { run: run.id, options, scanned, totals, changes, requests: made, start: mark };
+    const from = { run: session.id, options, scanned, totals, changes, requests: made, start: mark };
     const document = await planToSave(from, deps);
     await checkState(document, deps); // another import may have sent something while it was made
     await savePlan(document);
@@ -121,7 +110,7 @@ export async function* makePlan(
     const columns = scansOf(scanned, 'users').flatMap((scan) => scan.columns);
     plan.properties = checkProperties(columns, records);
   }
-  const found = { totals, changes, requests: run.requests, continues };
+  const found = { totals, changes, requests, continues };
   const decision = decide(session.planned, found, options);
   yield { type: 'plan', plan, totals: planTotals(decision, found) };
   return { plan, requests: totals.requests, decision };
@@ -139,7 +128,7 @@ export interface Decision {
 interface Found {
   totals: RequestTotals;
   changes: PlanChanges | undefined;
-  requests: Session['run']['requests'];
+  requests: Session['requests'];
   /** Whether an earlier run continues. */
   continues: boolean;
 }

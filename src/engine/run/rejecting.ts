@@ -15,6 +15,7 @@ import {
   ShapeRejections,
 } from '../read/index.js';
 import { type Chunk, rowsIn } from '../send/chunk.js';
+import type { RejectsRecord } from '../state/rejects.js';
 import type { Scope, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
 import { readingOf, rowKey, writeOrigin } from './origin.js';
@@ -43,15 +44,12 @@ interface Where {
 interface Collected {
   opened: OpenedInput;
   file: RejectsFile;
-  /** The run that its rows name. */
-  tag: string;
   /** Rows that are rejected only because of their shape. */
   shapes: ShapeRejections;
   /** Rows that the plan rejected, for the history. */
-  remembered: { ids: string[]; lines: number[] };
-  /** Earlier files that were written for the same content, by location, and those of this run. */
-  replaceable: ReadonlyMap<string, FileMark>;
-  own: readonly string[];
+  ids: string[];
+  lines: number[];
+  /** The hash of the file as the state has it. */
   recorded: string | null;
 }
 
@@ -60,9 +58,14 @@ export class Rejecting {
   readonly first: Rejection[] = [];
   readonly causes = new CauseTotals();
   readonly #inputs: Collected[];
+  /** The run that the rows name. */
+  readonly #tag: string;
   readonly #key: string;
   #remembered = 0;
   #scanned: Scanned['inputs'] = [];
+  /** Files that may be replaced: earlier ones for the same content, by location, and those of this run, by hash. */
+  #replaceable: ReadonlyMap<string, FileMark>[] = [];
+  #own: readonly RejectsRecord[] = [];
   /** Rows of requests that are searched for rows at fault, by input. */
   readonly #kept = new WeakMap<Chunk, Map<number, Promise<OriginalRow[]>>>();
 
@@ -70,38 +73,33 @@ export class Rejecting {
     opened: readonly OpenedInput[],
     private readonly where: Where,
   ) {
-    this.#key = rowKey(where.state.secret);
-    const { cwd, path } = where;
+    const { state, cwd, path } = where;
     const tag = where.run();
-    this.#inputs = opened.map((input) => {
-      const mayReplace = (location: string) => isReplaceable(location, collected);
-      const file = new RejectsFile(formOf(input, tag), {
-        cwd,
-        name: path ?? rejectsName(input),
-        tag,
-        mayReplace,
-      });
-      const shapes = new ShapeRejections(input, this.#key);
-      const remembered = { ids: [], lines: [] };
-      const collected: Collected = {
-        ...{ opened: input, file, tag, shapes, remembered },
-        ...{ replaceable: new Map(), own: [], recorded: null },
+    this.#tag = tag;
+    this.#key = rowKey(state.secret);
+    this.#inputs = opened.map((input, at) => {
+      const name = path ?? rejectsName(input);
+      const mayReplace = (location: string) => this.#mayReplace(at, location);
+      return {
+        opened: input,
+        file: new RejectsFile(formOf(input, tag), { cwd, name, tag, mayReplace }),
+        shapes: new ShapeRejections(input, this.#key),
+        ...{ ids: [], lines: [], recorded: null },
       };
-      return collected;
     });
   }
 
   /** Adds a row that the plan rejected. */
   planned(input: number, row: RejectedRow): void {
-    const { opened, shapes, remembered } = this.#inputs[input]!;
+    const { opened, shapes, ids, lines } = this.#inputs[input]!;
     shapes.add(row);
     this.causes.add(opened, row);
     this.#add(input, row);
     const id = this.#remembered < MOST_REMEMBERED ? idOfOriginal(row.original, opened) : '';
     if (id === '') return;
     this.#remembered++;
-    remembered.ids.push(id);
-    remembered.lines.push(row.line);
+    ids.push(id);
+    lines.push(row.line);
   }
 
   #add(input: number, { file, line, reason, original }: RejectedRow): void {
@@ -111,14 +109,20 @@ export class Rejecting {
 
   /** Call this after the scan. Finds the files that may be replaced. */
   async scanned({ inputs }: Scanned): Promise<void> {
-    const { state, run } = this.where;
+    const { rejects } = this.where.state;
     this.#scanned = inputs;
-    const own = await state.rejects.ofRun(run());
-    for (const [at, { scan }] of inputs.entries()) {
-      const collected = this.#inputs[at]!;
-      collected.replaceable = await state.rejects.marksOf(scan.digest);
-      collected.own = own.flatMap(({ input, mark }) => (input === at && mark ? mark.sha256 : []));
-    }
+    this.#own = await rejects.ofRun(this.where.run());
+    this.#replaceable = await Promise.all(inputs.map(({ scan }) => rejects.marksOf(scan.digest)));
+  }
+
+  /** Whether a file is as it was written for the same content, or an unchanged copy of one of this run. */
+  #mayReplace(input: number, location: string): boolean {
+    const known = this.#replaceable[input]?.get(location);
+    const own = this.#own.filter((record) => record.input === input && record.mark);
+    const found = known || own.length > 0 ? markOf(location) : null;
+    if (found === null) return false;
+    const isKnown = known?.inode === found.inode && known.sha256 === found.sha256;
+    return isKnown || own.some(({ mark }) => mark!.sha256 === found.sha256);
   }
 
   /** Adds the rows that the service refused in earlier sessions. */
@@ -129,10 +133,9 @@ export class Rejecting {
       for await (const batch of rows.walk(at, planned))
         for (const { row, outcome, request, reason } of batch)
           if (outcome === 'rejected' && request !== null) refused.set(row, reason ?? REFUSED);
-      const { opened, scan } = planned;
-      const reading = { planned: scan.marks, signal };
-      for await (const { row, line, original } of readRows(opened, [...refused.keys()], reading))
-        this.#add(at, { file: opened.path, line, reason: refused.get(row)!, original });
+      const file = planned.opened.path;
+      for (const { row, line, original } of await this.#originals(at, [...refused.keys()], signal))
+        this.#add(at, { file, line, reason: refused.get(row)!, original });
     }
   }
 
@@ -147,11 +150,15 @@ export class Rejecting {
     emit: (event: ImportEvent) => void,
     { signal, of = chunk }: { signal: AbortSignal; of?: Chunk | undefined },
   ): Promise<void> {
+    const known = this.#kept.get(of) ?? new Map<number, Promise<OriginalRow[]>>();
+    this.#kept.set(of, known);
     for (const [part, { input }] of chunk.parts.entries()) {
+      const all = of.parts.flatMap((each, at) => (each.input === input ? [...rowsIn(of, at)] : []));
+      const kept = known.get(input) ?? this.#originals(input, all, signal);
+      known.set(input, kept);
       const { opened, file } = this.#inputs[input]!;
-      const kept = await this.#keptOf(of, input, signal);
       const own = new Set(rowsIn(chunk, part));
-      for (const { row, line, original } of kept) {
+      for (const { row, line, original } of await kept) {
         if (!own.has(row)) continue;
         this.#add(input, { file: opened.path, line, reason, original });
         emit({ type: 'rejected', file: opened.path, line, reason });
@@ -161,15 +168,11 @@ export class Rejecting {
     }
   }
 
-  /** The original rows of a chunk that come from one input. Cached until the chunk is garbage-collected. */
-  #keptOf(chunk: Chunk, input: number, signal: AbortSignal): Promise<OriginalRow[]> {
-    const known = this.#kept.get(chunk) ?? new Map<number, Promise<OriginalRow[]>>();
-    this.#kept.set(chunk, known);
-    const rows = chunk.parts.flatMap((part, at) => (part.input === input ? [...rowsIn(chunk, at)] : []));
+  async #originals(input: number, rows: readonly number[], signal: AbortSignal): Promise<OriginalRow[]> {
     const { opened, scan } = this.#scanned[input]!;
-    const kept = known.get(input) ?? all(readRows(opened, rows, { planned: scan.marks, signal }));
-    known.set(input, kept);
-    return kept;
+    const found: OriginalRow[] = [];
+    for await (const row of readRows(opened, rows, { planned: scan.marks, signal })) found.push(row);
+    return found;
   }
 
   /** Writes all rows so far to the files. @returns the rejects file of each input, or null */
@@ -187,17 +190,18 @@ export class Rejecting {
 
   async #record(input: number, unsent: Unsent | null): Promise<void> {
     const collected = this.#inputs[input]!;
-    const { written } = collected.file;
-    if (!written || written.mark.sha256 === collected.recorded) return;
-    const isFirst = collected.recorded === null;
+    const { opened, file, shapes, recorded } = collected;
+    const { written } = file;
+    if (!written || written.mark.sha256 === recorded) return;
     collected.recorded = written.mark.sha256;
-    const { opened, tag: run, shapes } = collected;
-    const { state, run: owner } = this.where;
     const { digest, schema } = this.#scanned[input]!.scan;
-    const reading = readingOf(opened, schema.types, this.#key);
-    const origin = { run, input, owner: owner(), digest, reading, unedited: shapes.hashes(), unsent };
-    await state.rejects.put({ ...origin, ...written });
-    if (isFirst) await writeOrigin(written.location, { ...origin, key: this.#key });
+    const origin = {
+      ...{ run: this.#tag, input, owner: this.where.run(), digest, unsent },
+      reading: readingOf(opened, schema.types, this.#key),
+      unedited: shapes.hashes(),
+    };
+    await this.where.state.rejects.put({ ...origin, ...written });
+    if (recorded === null) await writeOrigin(written.location, { ...origin, key: this.#key });
   }
 
   /** Records rows that the plan rejected for the history of profiles. @throws StateError */
@@ -205,12 +209,15 @@ export class Rejecting {
     const { state, run } = this.where;
     for (const kind of KINDS) {
       const mine = [...this.#inputs.entries()].filter(
-        ([, { opened, remembered }]) => opened.kind === kind && remembered.ids.length > 0,
+        ([, one]) => one.opened.kind === kind && one.ids.length > 0,
       );
       if (mine.length === 0) continue;
-      const ids = mine.flatMap(([, { remembered }]) => remembered.ids);
-      const lines = mine.map(([input, { remembered }]) => ({ input, lines: remembered.lines }));
-      await state.history.putRejected(run(), scope, kind, { ids: idHashes(state.secret, ids), lines });
+      const ids = idHashes(
+        state.secret,
+        mine.flatMap(([, one]) => one.ids),
+      );
+      const lines = mine.map(([input, one]) => ({ input, lines: one.lines }));
+      await state.history.putRejected(run(), scope, kind, { ids, lines });
     }
   }
 
@@ -219,18 +226,4 @@ export class Rejecting {
   }
 }
 
-/** Whether a file is as it was written for the same content, or an unchanged copy of one of this run. */
-function isReplaceable(location: string, { replaceable, own }: Collected): boolean {
-  const known = replaceable.get(location);
-  const found = known || own.length > 0 ? markOf(location) : null;
-  if (found === null) return false;
-  return own.includes(found.sha256) || (known?.inode === found.inode && known.sha256 === found.sha256);
-}
-
 const REFUSED = 'refused by the service';
-
-async function all<T>(values: AsyncIterable<T>): Promise<T[]> {
-  const found: T[] = [];
-  for await (const value of values) found.push(value);
-  return found;
-}

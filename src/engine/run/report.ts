@@ -4,8 +4,7 @@
  */
 import { failureAfter, StateLostError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import type { Kind, Plan, Rejection } from '../model.js';
-import { NUMBERS } from '../options.js';
+import type { Kind, NotSent, Plan } from '../model.js';
 import { isClosed, placeOf, placeText, sum } from '../send/row-counts.js';
 import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import { RunRequests, submittedRows } from '../state/run-requests.js';
@@ -13,6 +12,7 @@ import { count } from '../util/numbers.js';
 import { CauseTotals } from './causes.js';
 import type { ImportResult } from './deps.js';
 import { finishOutcomes } from './outcomes.js';
+import { end as endRun, nameRejects } from './record.js';
 import type { Session } from './session.js';
 import { type Ending, exitOf, isFailed, summarize, withoutReasons } from './summary.js';
 import { notSentBefore, notSentWarnings, unsentOf } from './unsent.js';
@@ -23,60 +23,57 @@ export async function* report(
   end: Ending,
   plan?: Plan,
 ): AsyncGenerator<ImportEvent, ImportResult> {
-  const { run, rejecting, options, deps, scanned, warnings, inputs } = session;
-  const { state, clock, service } = deps;
+  const { earlier, rejecting, isRecorded, options, deps, scanned, warnings, inputs } = session;
+  const { clock, service } = deps;
   // On Windows and NFS, a folder cannot be removed while a file in it is open.
   await session.pool.cache?.close();
-  const isRecorded = !options.dryRun;
   const paths = inputs.map(({ path }) => path);
-  const files = rejecting?.flush() ?? run.earlier?.inputs.map(({ rejects_file }) => rejects_file) ?? [];
-  const unlessFailed = (error: unknown): void => void failureAfter(error, end.failure);
-  if (rejecting && isRecorded) await run.nameRejects(files).catch(unlessFailed);
-  if (scanned) await rejecting!.record(unsentOf(scanned, end, options, deps)).catch(unlessFailed);
-  const scope = isRecorded ? run.scope : deps.scope;
-  const notSent = (scanned && (await notSentBefore(scanned, { state, scope }).catch(unlessFailed))) ?? [];
-  const stop = session.deadline.signal;
-  const ended =
-    options.outcomes === null || !isRecorded || !scanned
-      ? end
-      : yield* finishOutcomes(options.outcomes, run.id, scanned, end, { ...deps, stop });
+  const files = rejecting?.flush() ?? session.rejectsFiles;
+  let ended = end;
+  let notSent: readonly NotSent[] = [];
+  if (scanned) {
+    const unlessFailed = (error: unknown): void => void failureAfter(error, end.failure);
+    if (isRecorded) await nameRejects(session, files).catch(unlessFailed);
+    await rejecting!.record(unsentOf(scanned, end, options, deps)).catch(unlessFailed);
+    notSent = (await notSentBefore(session, scanned).catch(unlessFailed)) ?? [];
+    if (options.outcomes !== null && isRecorded)
+      ended = yield* finishOutcomes(options.outcomes, session, scanned, end);
+  }
   const ending = { ...ended, notSent };
   const { records, failure } = ending;
-  const givenUp = failure ? [] : givenUpWarnings(records, paths);
-  const unknown = scanned ? notSentWarnings(notSent, scanned) : [];
-  for (const message of [...leftOutWarnings(records, paths), ...givenUp, ...unknown])
+  for (const message of [
+    ...leftOutWarnings(records, paths),
+    ...(failure ? [] : givenUpWarnings(records, paths)),
+    ...(scanned ? notSentWarnings(notSent, scanned) : []),
+  ])
     yield { type: 'warning', message };
   const isOver = !failure || failure instanceof StateLostError;
   const summary = summarize(ending, {
-    run: isRecorded ? run.id : null,
+    run: isRecorded ? session.id : null,
     kinds: session.kinds,
     service,
     inputs: inputs.map((input, at) => ({ ...input, rejects_file: files[at] ?? null })),
-    rejected: rejecting?.first ?? (run.earlier ? rejectedBefore(run.earlier) : []),
+    rejected:
+      rejecting?.first ?? (earlier ? withoutReasons(earlier.summary?.rejected ?? [], earlier.inputs) : []),
     causes: rejecting?.causes ?? new CauseTotals(),
     warnings: [...warnings],
-    resume: isRecorded && !isOver ? run.id : null,
+    resume: isRecorded && !isOver ? session.id : null,
     plan,
     elapsedMs: clock.monotonic() - session.started,
   });
   const result = { summary, exit: exitOf(ending), failure };
   if (isRecorded) {
-    const { historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
     const distinct = (kind: Kind): number => {
       const repeats = scanned?.duplicates.get(kind)?.count;
       const own = records.filter((r) => inputs[r.input]!.kind === kind);
       return repeats === undefined ? 0 : submittedRows(own) - repeats;
     };
     const { plan: _, ...kept } = summary; // the plan quotes cells, which the state must not hold
-    result.failure = await run.end(kept, failure, { distinct, historyKeepMs });
+    result.failure = await endRun(session, kept, failure, distinct);
   }
   yield { type: 'summary', summary };
   return result;
 }
-
-/** The first rejected rows of the session before. */
-const rejectedBefore = ({ summary, inputs }: NonNullable<Session['run']['earlier']>): Rejection[] =>
-  withoutReasons(summary?.rejected ?? [], inputs);
 
 /** The most requests that get a warning of their own. */
 const MOST_GIVEN_UP = 10;

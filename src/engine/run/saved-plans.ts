@@ -1,11 +1,9 @@
 /**
- * Makes a saved plan from the plan of a dry run (contract §3 "Review before sending"). In a plan, rows count from 1 and
- * `last_row` is inclusive; in a run, rows count from 0 and `end_row` is exclusive.
+ * A plan as a document, and as the requests of the run that carries it out (contract §3 "Review before sending"). In a
+ * document, rows count from 1 and `last_row` is inclusive; in a run, rows count from 0 and `end_row` is exclusive.
  */
-import { createHash, createHmac } from 'node:crypto';
-import { UsageError } from '../errors.js';
 import type { PlanChanges } from '../model/plan-changes.js';
-import { KINDS, type Kind, kindsOf } from '../model.js';
+import { type Kind, kindsOf } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import { acceptedOf, plannedRows, type Scanned } from '../plan/plan.js';
@@ -17,39 +15,14 @@ import {
   sealed,
 } from '../plan/saved-plan.js';
 import { ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.js';
-import type { serialize } from '../send/chunk.js';
-import { type Chunk, rangesToRecord } from '../send/chunk.js';
+import { type Chunk, rangesToRecord, type serialize } from '../send/chunk.js';
+import { UNSENT } from '../send/request.js';
 import { content } from '../send/request-record.js';
-import type { Scope, State } from '../state/state.js';
+import type { RequestRecord } from '../state/requests.js';
+import type { PlannedRequests } from '../state/runs.js';
+import type { State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
-
-/** What a plan takes down before it reads anything, since others may send while it is made. */
-export interface PlanStart {
-  scope: Scope;
-  /** Milliseconds since the epoch. */
-  at: number;
-  number: number;
-  /** Of all kinds (`stateMark`). */
-  marks: Record<string, string>;
-}
-
-/** Starts a plan to save. @throws UsageError if there is no account, or if what it reads could not be read again */
-export async function startPlan(
-  run: string,
-  at: number,
-  paths: readonly string[],
-  { scope, state, records }: Pick<ImportDeps, 'scope' | 'state' | 'records'>,
-): Promise<PlanStart> {
-  if (records) throw new UsageError('a plan of records cannot be saved: they could not be read again');
-  if (paths.includes('-'))
-    throw new UsageError('a plan of stdin (-) cannot be saved: it could not be read again', {
-      hint: 'save the input to a file first',
-    });
-  if (!scope)
-    throw new UsageError('a plan is saved for an account: there is no token, and no account has been named');
-  const number = await state.runs.numberPlan(run, scope);
-  return { scope, at, number, marks: await stateMark(state, scope, KINDS) };
-}
+import { accountOf, type PlanStart, stateId } from './plan-binding.js';
 
 /** Makes the plan to save. */
 export async function planToSave(
@@ -62,52 +35,39 @@ export async function planToSave(
     requests: SavedRequest[];
     start: PlanStart;
   },
-  deps: Pick<ImportDeps, 'tokenHash'>,
+  deps: Pick<ImportDeps, 'tokenHash' | 'stop'>,
 ): Promise<SavedPlan> {
   const { options, scanned, totals, changes, requests, start } = from;
   const { scope, marks } = start;
-  const inputs = scanned.inputs.map(({ opened, scan }) => {
-    const { path, kind, format } = opened;
-    return {
-      path,
-      kind,
-      format,
-      bytes: scan.size,
-      sha256: scan.digest,
-      ...scan.rows,
-      types: scan.schema.types,
-      // Reasons are left out, because they quote cells.
-      columns: scan.columns.map(({ column, key, type, conversion, empty }) => ({
-        column,
-        key,
-        type,
-        ...(conversion && { conversion }),
-        empty,
-      })),
-    };
-  });
+  await addOffsets(requests, scanned, deps.stop);
+  const inputs = scanned.inputs.map(({ opened: { path, kind, format }, scan }) => ({
+    ...{ path, kind, format, bytes: scan.size, sha256: scan.digest },
+    ...scan.rows,
+    types: scan.schema.types,
+    // Reasons are left out, because they quote cells.
+    columns: scan.columns.map(({ column, key, type, conversion, empty }) => ({
+      ...{ column, key, type },
+      ...(conversion && { conversion }),
+      empty,
+    })),
+  }));
   const rows = plannedRows(scanned);
-  const { merged, unchanged } = totals;
+  const { merged, unchanged, bytes } = totals;
   const before = changes?.rejected ?? 0;
   const duplicates = [...scanned.duplicates.values()].reduce((sum, found) => sum + found.count, 0);
+  const kept = ['id', ...kindsOf(inputs)].map((name) => [name, marks[name]!]);
   return sealed({
     version: PLAN_VERSION,
     totals: {
-      read: rows.read,
-      filtered: rows.filtered,
-      rejected: rows.rejected + before,
-      merged,
-      unchanged,
+      ...{ read: rows.read, filtered: rows.filtered, rejected: rows.rejected + before, merged, unchanged },
       to_send: acceptedOf(rows) - before - merged - unchanged,
-      requests: totals.requests,
-      bytes: totals.bytes,
-      duplicates,
+      ...{ requests: totals.requests, bytes, duplicates },
     },
     ...(changes && { changes }),
     ...(await accountOf(scope, inputs, deps)),
     region: scope.region,
     base_url: scope.base_url,
-    ...(options.changedOnly && { state: marksOf(marks, kindsOf(inputs)) }),
+    ...(options.changedOnly && { state: Object.fromEntries(kept) as Record<string, string> }),
     item_format: ITEM_FORMAT_VERSION,
     options: optionsToSave(options),
     inputs,
@@ -118,78 +78,8 @@ export async function planToSave(
   });
 }
 
-/**
- * The account of the plan: its name, or for an account without a name, a hash of the token, base URL and
- * inputs.
- */
-async function accountOf(
-  scope: Scope,
-  inputs: readonly { sha256: string }[],
-  { tokenHash }: Pick<ImportDeps, 'tokenHash'>,
-): Promise<Pick<SavedPlan, 'account' | 'account_hash'>> {
-  if (!tokenHash) return { account: scope.account };
-  return {
-    account: null,
-    account_hash: await tokenHash([scope.base_url, ...inputs.map(({ sha256 }) => sha256)]),
-  };
-}
-
-/** Hashes a token with texts, for plans of an account without a name. Hexadecimal. */
-export const hashToken = (token: string, texts: readonly string[]): string =>
-  createHash('sha256')
-    .update(JSON.stringify([token, ...texts]))
-    .digest('hex');
-
-/** Checks that the plan was made for this service and account. @throws UsageError that names the difference */
-export async function checkAccount(
-  plan: SavedPlan,
-  deps: Pick<ImportDeps, 'scope' | 'tokenHash'>,
-): Promise<void> {
-  const scope = deps.scope!;
-  const { region, account } = plan;
-  const refuse = (what: string): never => {
-    throw new UsageError(`the plan is for ${what}`, { problem: { code: 'plan_elsewhere', region, account } });
-  };
-  if (region !== scope.region) refuse(`region ${region}, not for ${scope.region}`);
-  if (plan.base_url !== scope.base_url) refuse(`${plan.base_url}, not for ${scope.base_url}`);
-  const here = await accountOf(scope, plan.inputs, deps);
-  if (account !== here.account) {
-    const name = (one: string | null): string =>
-      one === null ? 'an account without a name' : `account ${one}`;
-    refuse(`${name(account)}, not for ${name(here.account)}`);
-  }
-  if (plan.account_hash !== here.account_hash) {
-    refuse('another token: it was made for an account without a name, which is known by its token');
-  }
-}
-
-/** Identifies a state, also after it was moved. */
-export const stateId = (state: Pick<State, 'secret'>): string =>
-  createHmac('sha256', state.secret).update('plan').digest('hex').slice(0, 16);
-
-/**
- * Identifies the state, and what was sent and completed so far. With another state, or later, other rows may
- * count as changed.
- */
-export async function stateMark(
-  state: State,
-  scope: Scope,
-  kinds: readonly Kind[],
-): Promise<Record<string, string>> {
-  const mark: Record<string, string> = { id: stateId(state) };
-  for (const kind of kinds) mark[kind] = await state.known.mark(scope, kind);
-  return mark;
-}
-
-const marksOf = (marks: Record<string, string>, kinds: readonly Kind[]): Record<string, string> =>
-  Object.fromEntries(['id', ...kinds].map((name) => [name, marks[name]!]));
-
 /** Adds to each request the byte offset of its first line, if its input can be read from any line. */
-export async function addOffsets(
-  requests: SavedRequest[],
-  { inputs }: Scanned,
-  signal: AbortSignal,
-): Promise<void> {
+async function addOffsets(requests: SavedRequest[], { inputs }: Scanned, signal: AbortSignal): Promise<void> {
   for (const [index, { opened }] of inputs.entries()) {
     if (!startsAnywhere(opened)) continue;
     const own = requests.filter(({ input, rows }) => input === index && rows > 0);
@@ -218,3 +108,47 @@ export function savedRequest(chunk: Chunk, body: ReturnType<typeof serialize>): 
     sha256: digest,
   };
 }
+
+/** The totals of the plan, for an import that does not need to count its requests again. */
+export function totalsOfPlan({ inputs, requests: planned, totals }: SavedPlan): RequestTotals {
+  const items = new Map<Kind, number>();
+  for (const { input, rows } of planned.filter(({ rejected }) => !rejected)) {
+    const { kind } = inputs[input]!;
+    items.set(kind, (items.get(kind) ?? 0) + rows);
+  }
+  const { requests, bytes, merged, unchanged } = totals;
+  return { exact: true, requests, bytes, merged, unchanged, items };
+}
+
+/** What the run of a plan begins with: its requests, and when their data was read. @param again whether newer data does not matter */
+export function runPlanned(
+  { run, created_at, made_after, requests }: SavedPlan,
+  again: boolean,
+  state: Pick<State, 'secret'>,
+): PlannedRequests {
+  const after = made_after?.state === stateId(state) ? made_after.number : null;
+  return { requests: requests.map(recordOf), made: again ? null : { plan: run, at: created_at, after } };
+}
+
+type SavedRange = Omit<NonNullable<SavedRequest['more']>[number], 'rows'>;
+
+const rangeOf = ({ input, first_row, last_row, first_line, last_line }: SavedRange) => ({
+  ...{ input, first_row: first_row - 1, end_row: last_row, first_line, last_line },
+});
+
+/** A request of a plan as its run records it, before it is sent. */
+const recordOf = (request: SavedRequest, index: number): RequestRecord => ({
+  ...rangeOf(request),
+  ...UNSENT,
+  seq: index + 1,
+  parent: null,
+  more: (request.more ?? []).map((range) => ({ ...rangeOf(range), rows: range.rows })),
+  rows: request.rows,
+  merged: request.merged ?? 0,
+  unchanged: request.unchanged ?? 0,
+  ...{ left_out: 0, left_out_by: null, overtaken: 0, doubtful: 0 },
+  bytes: request.bytes,
+  digest: request.sha256,
+  state: 'withdrawn',
+  reason: 'planned',
+});

@@ -5,7 +5,7 @@
 import type { ImportEvent } from '../events.js';
 import type { Kind } from '../model.js';
 import { typesOf } from '../plan/key-checks.js';
-import { acceptedOf, scansOf } from '../plan/plan.js';
+import { acceptedOf, type Scanned, scansOf } from '../plan/plan.js';
 import { isCanaryDue } from '../send/canary.js';
 import type { Chunks } from '../send/chunker.js';
 import type { DeliverDeps } from '../send/follow.js';
@@ -18,7 +18,6 @@ import type { RequestRecord } from '../state/requests.js';
 import type { SentIds } from '../state/sent-ids.js';
 import type { State } from '../state/state.js';
 import { isDone } from './accounting.js';
-import { unchangedIds } from './compared.js';
 import type { Session } from './session.js';
 
 /** With this many requests, a thread that records them saves more time than its start takes. */
@@ -26,10 +25,9 @@ const MANY_REQUESTS = 100;
 
 /** @param requests how many there will be. @returns the error that ended sending early, or null */
 export async function* sendRows(session: Session, requests: number): AsyncGenerator<ImportEvent, unknown> {
-  const { run, deps, deadline, scanned, rejecting, planned } = session;
+  const { id, scope, requests: recorded, deps, deadline, scanned, rejecting, planned } = session;
   const { state } = deps;
-  const options = { ...session.options, canary: run.canary };
-  const { id, scope } = run;
+  const options = { ...session.options, canary: session.canary };
   const stop = deadline.signal;
   const client = await deps.client();
   if (options.changedOnly) await keepVerified(session);
@@ -38,7 +36,7 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
     rejecting!.refused(chunk, reason, emit, { signal: deps.abort, of });
   let items = options.chunkSize;
   for (const kind of session.kinds) {
-    await session.known.renew(kind);
+    await session.changes.renew(kind);
     if (scanned) await state.known.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
     const ended = yield* send((most) => chunksOf(session, kind, most), {
       ...deps,
@@ -48,9 +46,9 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
       options,
       items,
       followsOnly: scanned === null,
-      requests: run.requests,
+      requests: recorded,
       sentLater: await sentLater(session, kind),
-      lost: await lostIn(run.replaces, kind, state),
+      lost: await lostIn(session.replaces, kind, state),
       remembering: new Remembering(kind, state.secret, options.trackKeys),
       inputs: session.inputs,
       totalRows: acceptedOf(planned),
@@ -59,8 +57,8 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
     });
     if (ended.failure) return ended.failure;
     items = ended.items;
-    const wait = options.wait || isCanaryDue(options.canary, run.requests);
-    if (stop.aborted && !isDone(planned, run.requests, { ...options, wait })) return deadline.failure;
+    const wait = options.wait || isCanaryDue(options.canary, recorded);
+    if (stop.aborted && !isDone(planned, recorded, { ...options, wait })) return deadline.failure;
   }
   return null;
 }
@@ -68,43 +66,40 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
 async function* chunksOf(session: Session, kind: Kind, items: number): Chunks {
   const { scanned, deadline } = session;
   if (!scanned) return;
-  const deps = chunkDepsOf(session);
+  const deps = chunkDepsOf(session, scanned);
   const limits = { ...deps.limits, items };
   yield* chunksOfKind(scanned, kind, { ...deps, limits, signal: deadline.signal });
 }
 
 /** What `send/read-chunks.ts` needs to split rows into requests. */
-export function chunkDepsOf(session: Session): ChunkDeps {
-  const { options, deps, opened, run } = session;
+export function chunkDepsOf(session: Session, scanned: Scanned): ChunkDeps {
+  const { options, deps, opened, requests, changes, pool } = session;
   return {
     options,
     limits: { items: options.chunkSize, bytes: options.chunkBytes },
     hashKey: deps.state.secret,
-    pool: session.pool,
+    pool,
     signal: deps.stop,
-    known: (kind) => session.known.of(kind),
-    compared: (kind, known) => session.compared.of(kind, known),
-    recorded: (kind) => run.requests.all.filter((r) => r.parent === null && opened[r.input]!.kind === kind),
+    known: (kind) => changes.known(kind),
+    compared: (kind, known) => changes.compared(scanned, kind, known),
+    recorded: (kind) => requests.all.filter((r) => r.parent === null && opened[r.input]!.kind === kind),
     isSentAgain: again(session),
   };
 }
 
 /** Whether anything is left to do for the rows of a request without a parent. */
-function again({ run, options }: Session): (r: RequestRecord) => boolean {
+function again({ requests, options }: Session): (r: RequestRecord) => boolean {
   const rules = rulesOf(options);
-  return (r) => nextStep(r, run.requests, rules) !== null;
+  return (r) => nextStep(r, requests, rules) !== null;
 }
 
 /** Protects the rows that were found unchanged from older data, if there is any that may still be sent. */
-async function keepVerified({ run, deps, kinds, known, scanned, compared, pool }: Session): Promise<void> {
-  const { state, stop } = deps;
-  if (run.earlier || !scanned) return;
+async function keepVerified({ id, scope, earlier, deps, kinds, scanned, changes }: Session): Promise<void> {
+  const { sends } = deps.state;
+  if (earlier || !scanned) return;
   for (const kind of kinds) {
-    if (!(await state.sends.mayBeOverwritten(run.id, kind))) continue;
-    const rows = (await known.of(kind))!;
-    const how = { hashKey: state.secret, pool, signal: stop };
-    const ids = await unchangedIds(scanned, kind, rows, await compared.of(kind, rows), how);
-    await state.sends.keepVerified(run.id, run.scope, kind, ids);
+    if (!(await sends.mayBeOverwritten(id, kind))) continue;
+    await sends.keepVerified(id, scope, kind, await changes.unchangedIds(scanned, kind));
   }
 }
 
@@ -113,20 +108,19 @@ async function keepVerified({ run, deps, kinds, known, scanned, compared, pool }
  * later request.
  */
 async function sentLater(session: Session, kind: Kind): Promise<DeliverDeps['sentLater']> {
-  const { start, run, deps } = session;
-  // A plan that is sent again overtakes.
-  if (start.from === 'plan' && start.again) return async () => null;
+  const { id: run, scope, overtakes, deps } = session;
+  if (overtakes) return async () => null;
   const { sends } = deps.state;
   const own = await sentByRun(session, kind);
   return async (repeats) => {
     // Read again for each request: `identify` may send a profile at any time, without a lock.
-    const others = await sends.later(run.id, run.scope, kind);
+    const others = await sends.later(run, scope, kind);
     if (others.isEmpty && !own) return null;
     if (!repeats) return (id) => others.by(id, 0);
     const { seq } = repeats;
     // For ids that its last send had, only later sends matter. Its other ids were not sent then.
-    const send = await sends.last(run.id, seq);
-    const ids = new Set(await sends.idsOf(run.id, seq));
+    const send = await sends.last(run, seq);
+    const ids = new Set(await sends.idsOf(run, seq));
     return (id) => others.by(id, ids.has(id) ? send : 0) ?? own?.by(id, seq) ?? null;
   };
 }
@@ -137,7 +131,7 @@ async function sentLater(session: Session, kind: Kind): Promise<DeliverDeps['sen
  * them overwrites a later one.
  */
 async function sentByRun(session: Session, kind: Kind): Promise<SentIds | null> {
-  const { requests, id, scope } = session.run;
+  const { requests, id, scope } = session;
   const isSentAgain = again(session);
   const open = requests.all.filter((r) => r.parent === null && isSentAgain(r));
   if (open.length === 0) return null;

@@ -1,18 +1,25 @@
 /** One session of a run, with everything that it has opened. The steps of a course share it. */
+import { AuthError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { type FileRows, type Kind, kindsOf } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { plannedRows, type Scanned } from '../plan/plan.js';
 import { type OpenedInput, Pool } from '../read/index.js';
+import { isCanaryDue } from '../send/canary.js';
 import { Deadline } from '../send/deadline.js';
+import { RunRequests } from '../state/run-requests.js';
+import type { StoredRun } from '../state/runs.js';
+import type { HeldLease, Scope } from '../state/state.js';
+import { requestStatus } from '../states.js';
 import { tap } from '../util/channel.js';
 import { closeAll } from '../util/close-all.js';
-import { ComparedRows, KnownProfiles } from './compared.js';
+import { Changes } from './changes.js';
 import type { ImportDeps } from './deps.js';
 import { newRunId } from './identity.js';
-import { RunRecord } from './record.js';
+import { waitForLocks } from './locks.js';
+import { type Recorded, recordedIn } from './recorded.js';
 import { Rejecting } from './rejecting.js';
-import type { Start } from './start.js';
+import { plannedIn, type Start } from './start.js';
 
 /** An input as reports need it. */
 interface InputFacts {
@@ -30,70 +37,92 @@ export class Session {
   /** All warnings so far. */
   readonly warnings: string[] = [];
   readonly pool: Pool;
-  readonly run: RunRecord;
-  readonly known: KnownProfiles;
-  /** The spool of a plan of a recorded run. Another import may remove that of the run, since a plan has no lock. */
-  readonly #planSpool: string | null;
+  readonly changes: Changes;
+  /** What a plan or an earlier session has decided; null for new inputs. */
+  readonly recorded: Recorded | null;
+  /** Whether the run is recorded: a dry run is not, and takes no lock. */
+  readonly isRecorded: boolean;
+  /** The run that continues; null for a new one. */
+  earlier: StoredRun | null;
+  id: string;
+  /** Its requests, those of earlier sessions first. Senders add to them. */
+  requests = new RunRequests();
+  /** The runs whose place it took. */
+  replaces: readonly string[];
+  /** The paths of the rejects files, by input, as they are recorded. */
+  rejectsFiles: (string | null)[] = [];
   /** Empty where the rows are not needed, because only jobs are left to follow. */
   opened: readonly OpenedInput[] = [];
   rejecting: Rejecting | null = null;
-  #scanned: Scanned | null = null;
-  #compared: ComparedRows | null = null;
+  scanned: Scanned | null = null;
+  /** The folder for copies of its inputs, which is removed in `close`; null if a run that is recorded owns it. */
+  #ownSpool: string | null;
+  /** The paths of the inputs, as the lock shows them to other processes. */
+  #files = '';
+  readonly #locks: HeldLease[] = [];
 
   constructor(
     readonly start: Start,
     readonly options: ImportOptions,
     readonly deps: ImportDeps,
   ) {
-    const { state, clock, random, threads, savePlan } = deps;
-    this.started = clock.monotonic();
+    const { state, clock, random, threads, savePlan, stop: signal } = deps;
+    const run = start.from === 'run' ? start.run : null;
     const { created_at } = (start.from === 'plan' ? start.plan : options.plan) ?? {};
+    this.started = clock.monotonic();
     this.plannedAt = created_at ? Date.parse(created_at) : clock.now();
-    this.run = new RunRecord(start.from === 'run' ? start.run : null, options, deps);
-    this.#planSpool = options.dryRun && this.run.earlier ? newRunId(clock.now(), random) : null;
+    this.recorded = recordedIn(start);
+    this.isRecorded = !options.dryRun;
+    this.earlier = this.isRecorded ? run : null;
+    this.replaces = this.earlier?.replaces ?? [];
+    this.id = run?.run ?? newRunId(clock.now(), random);
+    // A plan of a recorded run has its own: another import may remove that of the run, since a plan has no lock.
+    this.#ownSpool = this.earlier ? null : run ? newRunId(clock.now(), random) : this.id;
     this.deadline = new Deadline(options.waitTimeoutMs, deps);
-    const isOnePass = options.dryRun && !savePlan;
+    const readsTwice = this.isRecorded || savePlan !== undefined;
     this.pool = new Pool({
       threads,
-      cacheFolder: isOnePass ? null : () => state.spools.folder(this.spool),
+      cacheFolder: readsTwice ? () => state.spools.folder(this.spool) : null,
     });
-    const scope = () => (options.changedOnly && deps.scope ? this.run.scope : null);
+    const scope = () => (options.changedOnly && deps.scope ? this.scope : null);
     const since = options.refreshAfterMs && Math.max(0, this.plannedAt - options.refreshAfterMs);
-    this.known = new KnownProfiles(state, scope, since === null ? null : new Date(since).toISOString());
+    const cells = options.trackKeys ? (send: number) => state.known.cells(send) : null;
+    const how = { hashKey: state.secret, pool: this.pool, signal, cells };
+    this.changes = new Changes(state, scope, since === null ? null : new Date(since).toISOString(), how);
   }
 
   /** The id of the folder for copies of its inputs. */
   get spool(): string {
-    return this.#planSpool ?? this.run.id;
+    return this.#ownSpool ?? this.id;
   }
 
-  /** The inputs were opened: prepares for reading them, and for their rejected rows. */
-  open(opened: readonly OpenedInput[]): void {
-    const { cwd, state, rehearsal = false } = this.deps;
-    const { rejects: path, dryRun } = this.options;
-    // The file of a run stays as it is while a plan of the run is made.
-    const isRehearsal = rehearsal || (dryRun && this.run.earlier !== null);
-    this.opened = opened;
-    this.rejecting = new Rejecting(opened, { cwd, path, state, run: () => this.run.id, isRehearsal });
-    for (const input of opened) this.pool.prepare(input);
-    // Its errors are ignored: the same call fails again when it is needed.
-    if (!this.options.dryRun) this.deps.client().catch(() => {});
+  /** Gives a new run this id. */
+  rename(id: string): void {
+    this.id = id;
+    this.#ownSpool = id;
   }
 
-  set scanned(scanned: Scanned) {
-    const { deps, options, pool } = this;
-    this.#scanned = scanned;
-    const cells = options.trackKeys ? (send: number) => deps.state.known.cells(send) : null;
-    const how = { hashKey: deps.state.secret, pool, signal: deps.stop, cells };
-    this.#compared = new ComparedRows(scanned, how);
+  /** The run owns its folder from now on. */
+  keepSpool(): void {
+    this.#ownSpool = null;
   }
 
-  get scanned(): Scanned | null {
-    return this.#scanned;
+  /** A run keeps the scope that it began with, even with another token. @throws AuthError without a token */
+  get scope(): Scope {
+    const scope = this.earlier?.scope ?? this.deps.scope;
+    // Only a dry run works without a token. For all other imports, the caller has checked that there is one.
+    if (!scope) throw new AuthError('an import needs a token');
+    return scope;
   }
 
-  get compared(): ComparedRows {
-    return this.#compared!;
+  /** The number of items of the canary, also if only an earlier session had the option. */
+  get canary(): number | null {
+    return this.options.canary ?? this.began.canary ?? null;
+  }
+
+  /** The options of the session before. */
+  get began(): Partial<ImportOptions> {
+    return (this.earlier?.options ?? {}) as Partial<ImportOptions>;
   }
 
   get kinds(): Kind[] {
@@ -103,14 +132,76 @@ export class Session {
   /** The inputs, as they were scanned, or as the run has recorded them. */
   get inputs(): readonly InputFacts[] {
     return (
-      this.#scanned?.inputs.map(({ opened: { path, kind }, scan: { rows } }) => ({ path, kind, rows })) ??
-      this.run.earlier!.inputs
+      this.scanned?.inputs.map(({ opened: { path, kind }, scan: { rows } }) => ({ path, kind, rows })) ??
+      this.earlier!.inputs
     );
+  }
+
+  /** Whether it sends rows although newer data of others went out: a plan that is sent again. */
+  get overtakes(): boolean {
+    return this.start.from === 'plan' && this.start.again;
   }
 
   /** Row counts of all inputs. */
   get planned(): FileRows {
-    return this.#scanned ? plannedRows(this.#scanned) : this.run.planned;
+    return this.scanned ? plannedRows(this.scanned) : plannedIn(this.earlier!);
+  }
+
+  /** The inputs were opened: prepares for reading them, and for their rejected rows. */
+  open(opened: readonly OpenedInput[]): void {
+    const { cwd, state, rehearsal = false } = this.deps;
+    // The file of a run stays as it is while a plan of the run is made.
+    const isRehearsal = rehearsal || (this.start.from === 'run' && !this.isRecorded);
+    this.opened = opened;
+    const path = this.options.rejects;
+    this.rejecting = new Rejecting(opened, { cwd, path, state, run: () => this.id, isRehearsal });
+    for (const input of opened) this.pool.prepare(input);
+    // Its errors are ignored: the same call fails again when it is needed.
+    if (this.isRecorded) this.deps.client().catch(() => {});
+  }
+
+  /**
+   * Takes the locks for the kinds of the inputs, and holds them until `close`.
+   * @throws LockedError if another import still has one after `waitForLockMs`; InterruptedError
+   */
+  async *lock(scope = this.scope): AsyncGenerator<ImportEvent> {
+    const inputs = this.earlier && this.opened.length === 0 ? this.earlier.inputs : this.opened;
+    this.#files = inputs.map(({ path }) => path).join(', ');
+    const waitMs = this.options.waitForLockMs ?? 0;
+    const of = { scope, kinds: kindsOf(inputs), holder: this.#holder };
+    this.#locks.push(...(yield* waitForLocks(of, { waitMs, signal: this.deadline.signal }, this.deps)));
+  }
+
+  /** The description of this import for others that find the lock taken. */
+  get #holder(): string {
+    return `run ${this.id} (${this.#files})`;
+  }
+
+  /**
+   * Continues an earlier run: reads its requests, and names it in the locks.
+   * @throws UsageError if a canary is asked for too late: what was sent without one must not be sent again as one
+   */
+  async continueWith(run: StoredRun): Promise<void> {
+    const requests = new RunRequests(await this.deps.state.requests.of(run.run));
+    const { canary = null } = run.options as Partial<ImportOptions>;
+    const isLate = canary === null && isCanaryDue(this.options.canary, requests);
+    if (isLate && requests.all.some((r) => requestStatus(r) !== 'planned')) {
+      const message = `run ${run.run} has sent requests without a canary, so it cannot begin with one`;
+      throw new UsageError(message, { problem: { code: 'resumable', run: run.run } });
+    }
+    const isOther = this.id !== run.run;
+    this.earlier = run;
+    this.id = run.run;
+    if (isOther) for (const lock of this.#locks) await lock.rename(this.#holder);
+    this.requests = requests;
+    this.replaces = run.replaces;
+    this.rejectsFiles = run.inputs.map(({ rejects_file }) => rejects_file);
+  }
+
+  /** Takes its requests as they are recorded, if the state can be read. */
+  async readRequests(): Promise<void> {
+    const recorded = this.deps.state.requests.of(this.id);
+    this.requests = await recorded.then((all) => new RunRequests(all)).catch(() => this.requests);
   }
 
   /** Passes events through, and notes their warnings for the summary. */
@@ -122,12 +213,11 @@ export class Session {
 
   async close(): Promise<void> {
     this.deadline.clear();
-    const { rejecting, pool, run, deps } = this;
     await closeAll([
-      () => rejecting?.close(),
-      () => pool.close(),
-      () => this.#planSpool && deps.state.spools.remove(this.#planSpool),
-      () => run.close(),
+      () => this.rejecting?.close(),
+      () => this.pool.close(),
+      ...this.#locks.map((lock) => () => lock.release()),
+      () => this.#ownSpool && this.deps.state.spools.remove(this.#ownSpool),
     ]);
   }
 }

@@ -16,7 +16,8 @@ import type { State } from '../state/state.js';
 import { count } from '../util/numbers.js';
 import { failedOf, isDone } from './accounting.js';
 import type { ImportDeps } from './deps.js';
-import { hasValues, type Repeated, restoreOptions, setsOf } from './stored-options.js';
+import { checkAccount } from './plan-binding.js';
+import { type Repeated, restoreOptions, valuesOf, withoutValues } from './stored-options.js';
 
 export type Start =
   /** New inputs; or with `resume`, the unfinished run of the same content, which is found once they are read. */
@@ -120,15 +121,15 @@ async function chooseUnfinished(named: StoredRun | undefined, state: State): Pro
   // If a process is working on each of them, takes the newest: the error about its lock names the process.
   const found = open ?? unfinished[0];
   if (found) return found;
-  const failed: StoredRun[] = [];
+  const failed: [StoredRun, RequestRecord[]][] = [];
   for (const run of runs) {
     const requests = run.finished ? await failedIn(run, state) : [];
     // Rows that were found at fault are not sent again.
-    if (requests.some((r) => r.state !== 'rejected' && r.job?.status === 'failed')) failed.push(run);
+    if (requests.some((r) => r.state !== 'rejected' && r.job?.status === 'failed'))
+      failed.push([run, requests]);
   }
-  const [first = null] = failed;
   const what = `${count(failed.length, 'import')} ${failed.length === 1 ? 'has' : 'have'} failed jobs`;
-  const about = first ? problem(first, await failedIn(first, state), what) : problem(null);
+  const about = failed[0] ? problem(...failed[0], what) : problem(null);
   throw new UsageError('no unfinished import to resume', about);
 }
 
@@ -157,6 +158,9 @@ export interface Given {
   failed: boolean;
 }
 
+/** What only the session has that it is asked of. */
+const NEW = { resume: false, full: false, failed: false } as const;
+
 /** The search for rows at fault needs to see how jobs end. */
 const onFailureOf = ({
   onFailure,
@@ -180,7 +184,7 @@ export async function startOfRun(
   const asked = { ...own, ...how, failed, outcomes };
   const sent = await isSent(run, asked, state);
   // Private values are for rows, and are deleted when all rows are sent.
-  const kept = sent ? { ...own, outcomes: null } : restoreOptions(state, run, values);
+  const kept = sent ? { ...withoutValues(run), outcomes: null } : restoreOptions(state, run, values);
   const follows = failed || sent || isFollowable(run);
   const wait = follows || (how.wait ?? kept.wait);
   const options = {
@@ -190,7 +194,7 @@ export async function startOfRun(
     outcomes: how.outcomes ?? kept.outcomes ?? null,
     // Jobs of rows that are sent again, and of a run that has sent everything, are always followed to their end.
     wait,
-    ...{ failed, resume: false, full: false, dryRun: false },
+    ...{ ...NEW, failed, dryRun: false },
   };
   return { start: { from: 'run', run, inputs, isSent: sent }, options };
 }
@@ -205,20 +209,15 @@ export function startOfRunPlan(
   inputs: readonly string[],
   state: State,
 ): { start: Start; options: ImportOptions } {
-  if (!hasValues(state, run)) {
+  const session = { dryRun: true, outcomes: null, plan: undefined, ...NEW };
+  try {
+    const options = { ...restoreOptions(state, run), ...session };
+    return { start: { from: 'run', run, inputs, isSent: false }, options };
+  } catch (cause) {
+    if (!(cause instanceof UsageError)) throw cause;
     const message = `run ${run.run} was given values that are not kept, so no plan of it can be made`;
-    throw new UsageError(message, { hint: 'make a plan of its inputs' });
+    throw new UsageError(message, { hint: 'make a plan of its inputs', cause });
   }
-  const session = {
-    dryRun: true,
-    resume: false,
-    full: false,
-    failed: false,
-    outcomes: null,
-    plan: undefined,
-  };
-  const options = { ...restoreOptions(state, run), ...session };
-  return { start: { from: 'run', run, inputs, isSent: false }, options };
 }
 
 /** Whether a run has sent its rows or is to send them: one that was held or rejected never does. */
@@ -270,7 +269,6 @@ export async function startOfPlan(
   deps: Pick<ImportDeps, 'state' | 'scope' | 'tokenHash'>,
 ): Promise<{ start: Start; options: ImportOptions } | { ended: StoredRun }> {
   const { state } = deps;
-  const { checkAccount } = await import('./saved-plans.js'); // with the reader of files, which only plans need
   await checkAccount(plan, deps);
   const found = await runOfPlan(plan, state, deps.scope!);
   if (!again && found && (found.finished || found.status === 'superseded')) return { ended: found };
@@ -278,9 +276,8 @@ export async function startOfPlan(
   if (found && !found.finished) {
     // The plan contains the private values, so they need not be given again. A run that timed out could time out again
     // at once: it waits without a limit unless one is given.
-    const values = { sets: setsOf(planned), where: planned.where ?? [] };
     const session = { waitTimeoutMs: null, waitForLockMs: null, ...how };
-    return startOfRun(found, { inputs, values, failed: false }, session, state);
+    return startOfRun(found, { inputs, values: valuesOf(planned), failed: false }, session, state);
   }
   const kept = { ...planned, waitForLockMs: null, ...how };
   return {

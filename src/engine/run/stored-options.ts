@@ -1,12 +1,11 @@
 /**
  * The options of a run in the state, which must not hold values that may be personal data: constant values (`set`) and
- * conditions (`where`). They are stored in the run's private folder on the machine where it began. The state has only a
- * keyed digest, with which values are checked that are read or given again.
+ * conditions (`where`). A keyed digest stands in place of each. The values are in the run's private folder on the machine
+ * where it began; elsewhere, they are given again.
  */
 import { createHmac } from 'node:crypto';
 import { join } from 'node:path';
 import { StateError, UsageError } from '../errors.js';
-import { KINDS } from '../model.js';
 import type { Condition, MappingRules } from '../options/mapping-rules.js';
 import type { ImportOptions } from '../options.js';
 import type { StoredRun } from '../state/runs.js';
@@ -14,88 +13,97 @@ import type { State } from '../state/state.js';
 import { folderAdvice } from '../util/file-trouble.js';
 import { replaceFile } from '../util/replace-file.js';
 
+/** Has pairs of a digest and its value. */
 const VALUES_FILE = 'values.json';
 
-type SetValues = MappingRules['set'];
-
-interface Values {
-  /** Constant values in the order of `setsOf`. */
-  sets: readonly SetValues[];
-  where: readonly Condition[];
-}
+type Recorded = Pick<StoredRun, 'options'>;
+type What = 'set' | 'where';
+type Named = [what: What, name: string, value: string];
 
 /** Private values that were given again. */
-export type Repeated = { [K in keyof Values]?: Values[K] | undefined };
-
-/** Identifies private values without storing them: their keys in order, and a keyed digest (hexadecimal). */
-interface Mark {
-  keys: string[][];
-  digest: string;
+export interface Repeated {
+  sets?: readonly MappingRules['set'][] | undefined;
+  where?: readonly Condition[] | undefined;
 }
 
-/** What the state stores instead of the values. */
-interface Stored {
-  setMark?: Mark;
-  whereMark?: Mark;
-}
+/** The private values of options. */
+export const valuesOf = ({
+  rules,
+  byKind,
+  where = [],
+}: ImportOptions): { sets: MappingRules['set'][]; where: readonly Condition[] } => ({
+  sets: [rules, byKind?.companies?.rules, byKind?.users?.rules].flatMap((each) => (each ? [each.set] : [])),
+  where,
+});
 
-/** All constant values: first those for all inputs, then those of each kind, in the order of `KINDS`. */
-export const setsOf = ({ rules, byKind }: Pick<ImportOptions, 'rules' | 'byKind'>): SetValues[] => [
-  rules.set,
-  ...KINDS.map((kind) => byKind?.[kind]?.rules.set ?? []),
+const namedIn = ({ sets = [], where = [] }: Repeated): Named[] => [
+  ...sets.flat().map(([key, value]): Named => ['set', key, value]),
+  ...where.map(([column, is, value]): Named => ['where', `${column}${is}`, value]),
 ];
 
-/** The options with other constant values, in the order of `setsOf`. */
-function withSets<T extends Pick<ImportOptions, 'rules' | 'byKind'>>(
-  options: T,
-  sets: readonly SetValues[],
-): T {
-  const { rules, byKind } = options;
-  const kinds = KINDS.flatMap((kind, index) => {
-    const own = byKind?.[kind];
-    return own ? [[kind, { ...own, rules: { ...own.rules, set: sets[index + 1] ?? [] } }]] : [];
+/**
+ * The options with others in place of their private values.
+ * @param replace returns what stands there; null leaves the value out
+ */
+function replaceValues(options: ImportOptions, replace: (...value: Named) => string | null): ImportOptions {
+  const ofRules = (rules: MappingRules): MappingRules => ({
+    ...rules,
+    set: rules.set.flatMap(([key, value]): MappingRules['set'] => {
+      const other = replace('set', key, value);
+      return other === null ? [] : [[key, other]];
+    }),
+  });
+  const { rules, byKind = {}, where } = options;
+  const { companies, users } = byKind;
+  const conditions = where?.flatMap(([column, is, value]): Condition[] => {
+    const other = replace('where', `${column}${is}`, value);
+    return other === null ? [] : [[column, is, other]];
   });
   return {
     ...options,
-    rules: { ...rules, set: sets[0] ?? [] },
-    ...(byKind && { byKind: Object.fromEntries(kinds) }),
+    rules: ofRules(rules),
+    ...(options.byKind && {
+      byKind: {
+        ...(companies && { companies: { ...companies, rules: ofRules(companies.rules) } }),
+        ...(users && { users: { ...users, rules: ofRules(users.rules) } }),
+      },
+    }),
+    ...(conditions && { where: conditions }),
   };
 }
 
-const markOfSets = (sets: readonly SetValues[], secret: Buffer): Mark => ({
-  keys: sets.map((set) => set.map(([key]) => key)),
-  digest: digestOf('set', sets, secret),
-});
+const digestOf = (secret: Buffer, ...value: Named): string =>
+  createHmac('sha256', secret).update(JSON.stringify(value)).digest('hex');
 
-/** Sorted, because their order does not matter. */
-const sorted = (where: readonly Condition[]): string[] => where.map((one) => JSON.stringify(one)).sort();
+/** The options as the state has them. */
+export const sealed = (options: ImportOptions, secret: Buffer): ImportOptions =>
+  replaceValues(options, (...value) => digestOf(secret, ...value));
 
-const markOfWhere = (where: readonly Condition[], secret: Buffer): Mark => ({
-  keys: [where.map(([column, is]) => `${column}${is}`)],
-  digest: digestOf('where', sorted(where), secret),
-});
+/** The options of a run for what needs no values. */
+export const withoutValues = ({ options }: Recorded): ImportOptions =>
+  replaceValues(options as ImportOptions, () => null);
 
-const digestOf = (what: string, values: unknown, secret: Buffer): string =>
-  createHmac('sha256', secret)
-    .update(`${what}:${JSON.stringify(values)}`)
-    .digest('hex');
+/** Whether the run sent only rows that meet conditions. */
+export const hasConditions = ({ options }: Recorded): boolean =>
+  valuesOf(options as ImportOptions).where.length > 0;
 
-/** Whether the run sent only rows that meet conditions, which the state does not store. */
-export const hasConditions = ({ options }: Pick<StoredRun, 'options'>): boolean =>
-  (options as Stored).whereMark !== undefined;
+/** Whether the run set values for every item. */
+export const hasSets = ({ options }: Recorded): boolean =>
+  valuesOf(options as ImportOptions).sets.some((set) => set.length > 0);
 
-/** Whether the run set values for every item, which the state does not store. */
-export const hasSets = ({ options }: Pick<StoredRun, 'options'>): boolean =>
-  (options as Stored).setMark !== undefined;
-
-/**
- * The options as the state stores them. Writes the private values, so that this machine does not ask for them again.
- * @throws StateError
- */
-export async function storeOptions(state: State, run: string, options: ImportOptions): Promise<unknown> {
-  const values: Values = { sets: setsOf(options), where: options.where ?? [] };
-  // A session that needs no row has only the marks: what is stored stays.
-  if (values.where.length > 0 || values.sets.some((set) => set.length > 0)) {
+/** Writes the private values, so that this machine does not ask for them again. @returns the options as the state has them @throws StateError */
+export async function storeOptions(
+  state: State,
+  run: string,
+  options: ImportOptions,
+): Promise<ImportOptions> {
+  const values: [digest: string, value: string][] = [];
+  const stored = replaceValues(options, (...value) => {
+    const digest = digestOf(state.secret, ...value);
+    values.push([digest, value[2]]);
+    return digest;
+  });
+  if (values.length > 0) {
     const file = join(state.spools.folder(run), VALUES_FILE);
     await replaceFile(file, JSON.stringify(values)).catch((error: Error) => {
       throw new StateError(`cannot save constant values and conditions to ${file}: ${error.message}`, {
@@ -104,37 +112,16 @@ export async function storeOptions(state: State, run: string, options: ImportOpt
       });
     });
   }
-  return withoutValues(options, state.secret);
+  return stored;
 }
 
-/** Whether this machine has the private values of a run, if it has any. */
-export const hasValues = (state: State, run: StoredRun): boolean =>
-  !(hasSets(run) || hasConditions(run)) || readValues(state, run) !== null;
-
-/** Null if this machine does not have them as they were given. */
-function readValues(state: State, { run, options }: StoredRun): Values | null {
-  const { setMark, whereMark } = options as Stored;
+/** By digest: the values that this machine has. */
+function keptValues(state: State, run: string): Map<string, string> {
   try {
-    const text = state.spools.read(run, VALUES_FILE);
-    const values = JSON.parse(text) as Values;
-    const isWhole =
-      (!setMark || markOfSets(values.sets, state.secret).digest === setMark.digest) &&
-      (!whereMark || markOfWhere(values.where, state.secret).digest === whereMark.digest);
-    return isWhole ? values : null;
+    return new Map(JSON.parse(state.spools.read(run, VALUES_FILE)) as [string, string][]);
   } catch {
-    return null;
+    return new Map();
   }
-}
-
-/** The options with marks in place of private values. */
-export function withoutValues(options: ImportOptions, secret: Buffer): Omit<ImportOptions, 'where'> & Stored {
-  const { where = [], ...others } = options;
-  const sets = setsOf(options);
-  return {
-    ...withSets(others, []),
-    ...(sets.some((set) => set.length > 0) && { setMark: markOfSets(sets, secret) }),
-    ...(where.length > 0 && { whereMark: markOfWhere(where, secret) }),
-  };
 }
 
 /**
@@ -143,66 +130,32 @@ export function withoutValues(options: ImportOptions, secret: Buffer): Omit<Impo
  * @throws UsageError if values are missing, or differ from those that the run began with
  */
 export function restoreOptions(state: State, stored: StoredRun, given: Repeated = {}): ImportOptions {
-  const { run } = stored;
-  const { setMark, whereMark, ...options } = stored.options as ImportOptions & Stored;
-  const kept = setMark || whereMark ? readValues(state, stored) : { sets: [], where: [] };
-  const lacksSets = setMark !== undefined && !kept && given.sets === undefined;
-  const lacksWhere = whereMark !== undefined && !kept && given.where === undefined;
-  if (lacksSets || lacksWhere) {
-    throw new UsageError(`run ${run} was given values that are not on this machine`, {
-      hint: 'give them again',
-      problem: {
-        code: 'values_missing',
-        run,
-        set: lacksSets ? namesIn(setMark!) : [],
-        where: lacksWhere ? namesIn(whereMark!) : [],
-      },
+  const { run, options } = stored;
+  const kept = keptValues(state, run);
+  const again = { set: new Map<string, string>(), where: new Map<string, string>() };
+  for (const value of namedIn(given)) again[value[0]].set(digestOf(state.secret, ...value), value[2]);
+  const isGiven = { set: given.sets !== undefined, where: given.where !== undefined };
+  const names = { set: new Set<string>(), where: new Set<string>() };
+  const missing = { set: new Set<string>(), where: new Set<string>() };
+  const strays = { set: new Set(again.set.keys()), where: new Set(again.where.keys()) };
+  const restored = replaceValues(options as ImportOptions, (what, name, digest) => {
+    names[what].add(name);
+    strays[what].delete(digest);
+    const value = (isGiven[what] ? again[what] : kept).get(digest);
+    if (value !== undefined && digestOf(state.secret, what, name, value) === digest) return value;
+    missing[what].add(name);
+    return null;
+  });
+  for (const what of ['set', 'where'] as const) {
+    if (strays[what].size === 0 && !(isGiven[what] && missing[what].size > 0)) continue;
+    throw new UsageError(`run ${run} did not begin with these values, so it cannot be continued with them`, {
+      hint: 'give those that it began with',
+      problem: { code: 'values_differ', run, set: [], where: [], [what]: [...names[what]] },
     });
   }
-  const values = {
-    sets: given.sets ? setsAgain(run, given.sets, setMark, state.secret) : (kept?.sets ?? []),
-    where: given.where ? whereAgain(run, given.where, whereMark, state.secret) : (kept?.where ?? []),
-  };
-  return { ...withSets(options, values.sets), ...(values.where.length > 0 && { where: values.where }) };
-}
-
-const namesIn = ({ keys }: Mark): string[] => [...new Set(keys.flat())];
-
-/** The values in the order of the run. @throws UsageError if they differ */
-function setsAgain(
-  run: string,
-  given: readonly SetValues[],
-  mark: Mark | undefined,
-  secret: Buffer,
-): SetValues[] {
-  const all = new Map(given[0]);
-  const known = mark?.keys ?? [];
-  const sets = known.map((keys, index) => {
-    const own = new Map(given[index]);
-    return keys.map((key): [string, string] => [key, own.get(key) ?? all.get(key) ?? '']);
+  if (missing.set.size + missing.where.size === 0) return restored;
+  throw new UsageError(`run ${run} was given values that are not on this machine`, {
+    hint: 'give them again',
+    problem: { code: 'values_missing', run, set: [...missing.set], where: [...missing.where] },
   });
-  const names = new Set(known.flat());
-  const strays = given.flat().filter(([key]) => !names.has(key));
-  const values = new Set(given.flat().map(([key]) => key));
-  const lacks = [...names].some((key) => !values.has(key));
-  if (!mark && strays.length === 0) return [...given];
-  if (mark && strays.length === 0 && !lacks && digestOf('set', sets, secret) === mark.digest) return sets;
-  throw differ(run, { set: [...names], where: [] });
 }
-
-/** @throws UsageError if they differ from those that the run began with */
-function whereAgain(
-  run: string,
-  given: readonly Condition[],
-  mark: Mark | undefined,
-  secret: Buffer,
-): readonly Condition[] {
-  if (mark ? markOfWhere(given, secret).digest === mark.digest : given.length === 0) return given;
-  throw differ(run, { set: [], where: mark ? namesIn(mark) : [] });
-}
-
-const differ = (run: string, names: { set: string[]; where: string[] }): UsageError =>
-  new UsageError(`run ${run} did not begin with these values, so it cannot be continued with them`, {
-    hint: 'give those that it began with',
-    problem: { code: 'values_differ', run, ...names },
-  });

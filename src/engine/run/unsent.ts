@@ -8,9 +8,10 @@ import type { Scanned } from '../plan/plan.js';
 import type { WrittenRejects } from '../state/rejects.js';
 import type { StoredRun } from '../state/runs.js';
 import { sameScope } from '../state/scopes.js';
-import type { Scope, State } from '../state/state.js';
+import type { State } from '../state/state.js';
 import { count } from '../util/numbers.js';
-import { withoutValues } from './stored-options.js';
+import type { Session } from './session.js';
+import { sealed } from './stored-options.js';
 import type { Ending } from './summary.js';
 
 /** What a run had to send, as the records of its rejects files keep it. */
@@ -41,19 +42,16 @@ export function unsentOf(
       valid: rows.read - rows.filtered - rows.rejected,
       filtered: rows.filtered,
     })),
-    options: withoutValues(options, state.secret),
+    options: sealed(options, state.secret),
     cwd,
   };
 }
 
-/**
- * What the runs of these rejects files did not send, and no later run has sent to the same service.
- * @param scope null: any service
- */
-export async function notSentBefore(
-  { inputs }: Scanned,
-  { state, scope }: { state: State; scope: Scope | null },
-): Promise<NotSent[]> {
+/** What the runs of these rejects files did not send, and no later run has sent to the same service. */
+export async function notSentBefore(session: Session, { inputs }: Scanned): Promise<NotSent[]> {
+  const { state } = session.deps;
+  // Without a token, of any service.
+  const scope = session.isRecorded ? session.scope : session.deps.scope;
   const runs = new Set(inputs.flatMap(({ opened }) => opened.again?.runs ?? []));
   if (runs.size === 0) return [];
   const here = new Set(inputs.map(({ scan }) => scan.digest));
