@@ -8,14 +8,7 @@ import type { ImportOptions } from './options.js';
 import type { Scanned } from './plan/plan.js';
 import { countRows } from './run/accounting.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
-import {
-  checkAtDoor,
-  checkStart,
-  checkUnchanged,
-  isContinuing,
-  stillOpen,
-  unfinishedOf,
-} from './run/door.js';
+import { checkAtDoor, checkStart, isContinuing, stillOpen, unfinishedOf } from './run/door.js';
 import { openInputs } from './run/inputs.js';
 import { checkOwnFiles } from './run/own-files.js';
 import { startPlan } from './run/plan-binding.js';
@@ -70,7 +63,6 @@ async function* steps(session: Session): AsyncGenerator<ImportEvent, ImportResul
   }
   if (needsRows) {
     session.scanned = yield* scanInputs(session);
-    checkUnchanged(session, session.scanned);
     yield* continueUnfinished(session, session.scanned);
   }
 

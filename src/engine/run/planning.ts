@@ -12,6 +12,7 @@ import { checkScanned } from '../read/index.js';
 import { countRequests } from '../send/read-chunks.js';
 import { countPlanned, countRows, isWithinBound, leftToSend } from './accounting.js';
 import { isHeld } from './changes.js';
+import { checkUnchanged } from './door.js';
 import { checkState, type PlanStart } from './plan-binding.js';
 import { planToSave, savedRequest, totalsOfPlan } from './saved-plans.js';
 import { chunkDepsOf } from './sending.js';
@@ -20,7 +21,7 @@ import type { Session } from './session.js';
 /**
  * Scans the inputs, adds rejected rows to the rejects files, and warns of column types that changed since the
  * last import.
- * @throws InputError if an input cannot be read; UsageError if no input has the column of a rule
+ * @throws InputError if an input cannot be read, or has another content than was recorded; UsageError if no input has the column of a rule
  */
 export async function* scanInputs(session: Session): AsyncGenerator<ImportEvent, Scanned> {
   const { opened, options, deps, pool, rejecting, recorded } = session;
@@ -32,6 +33,7 @@ export async function* scanInputs(session: Session): AsyncGenerator<ImportEvent,
     signal: deps.stop,
     reject: (input, row) => rejecting!.planned(input, row),
   });
+  checkUnchanged(session, scanned);
   await rejecting!.scanned(scanned);
   checkScanned(scanned.inputs, options);
   const changes: Warning[] = [];

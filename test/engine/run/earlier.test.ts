@@ -9,7 +9,9 @@ describe('an unfinished run', () => {
     await state.runs.start(aRun());
     const [seen] = await state.runs.all();
     await state.runs.setRejectsFile(RUN, 0, 'companies.rejects.csv');
-    expect((await stillOpen(seen!, isContinuing, state)).inputs[0]?.rejects_file).toBe('companies.rejects.csv');
+    expect((await stillOpen(seen!, isContinuing, state)).inputs[0]?.rejects_file).toBe(
+      'companies.rejects.csv',
+    );
   });
 
   test('refuses one that another process finished or removed', async ({ state }) => {
@@ -20,7 +22,9 @@ describe('an unfinished run', () => {
       `run ${RUN} has finished (completed) in the meantime`,
     );
     await state.runs.forget(RUN);
-    await expect(stillOpen(seen!, isContinuing, state)).rejects.toThrow(`run ${RUN} was forgotten in the meantime`);
+    await expect(stillOpen(seen!, isContinuing, state)).rejects.toThrow(
+      `run ${RUN} was forgotten in the meantime`,
+    );
   });
 });
 
