@@ -16,6 +16,7 @@ import { scratch } from '../support/cli.js';
 import { onPostgres, removeState } from '../support/state.js';
 import { Machine, type Outcome, workspace } from '../support/workspace.js';
 import { zip } from '../support/zip.js';
+import { status } from './faults.js';
 import { elevenCompanies } from './support.js';
 
 const PLAN = '--dry-run --save-plan plan.json';
@@ -126,6 +127,19 @@ describe('what is sent is what an import sends', () => {
     other.write('plan.json', JSON.stringify(sealed({ ...plan, inputs: [input] })));
     await refused('the content differs from what was planned, so it was not sent');
   });
+});
+
+test('an import of the same content does not continue the run of a plan: it takes its place', async () => {
+  desk.write('c.csv', plain(3));
+  await run(`import c.csv ${PLAN}`);
+  service.trouble.submit = () => status(503);
+  const first = await run('apply plan.json -o retries=0');
+  expect(first.code, first.stderr).toBe(6);
+  service.trouble = {};
+  const { code, summary, stderr } = await run('import c.csv --resume');
+  expect(code, stderr).toBe(0);
+  expect(summary!.run).not.toBe(first.summary!.run);
+  expect(summary!.warnings.join()).toContain(`replaces run ${first.summary!.run}`);
 });
 
 describe('a plan keeps its age', () => {
