@@ -81,12 +81,11 @@ export async function configFile(context: Context): Promise<string> {
 
 /** The proxy variables without the passwords that they may contain. */
 export function proxyText(env: Context['env']): string {
-  const set = proxySettings(env);
-  if (!set) return 'none';
-  const { HTTPS_PROXY, HTTP_PROXY, NO_PROXY } = set;
+  const { HTTPS_PROXY, HTTP_PROXY, NO_PROXY } = proxySettings(env);
   const proxies = Object.entries({ HTTPS_PROXY, HTTP_PROXY }).flatMap(([name, url]) =>
     url === '' ? [] : [`${name} ${new URL(url).host}`],
   );
+  if (proxies.length === 0) return 'none';
   return `${proxies.join(', ')}${NO_PROXY === '' ? '' : `; not for ${NO_PROXY}`}; never for loopback`;
 }
 

@@ -1,5 +1,6 @@
 /** Parses the addresses of services, inputs, and proxies, and encodes job ids for paths. */
 import { ConfigError, UsageError } from '../errors.js';
+import type { Problem } from '../problems.js';
 
 export interface BaseUrl {
   /** `https://host:port` */
@@ -12,49 +13,39 @@ export interface BaseUrl {
   loopback: boolean;
 }
 
-/**
- * Parses a base URL. A path and slashes at the end are accepted. A host without a scheme means https.
- * @param origin where the URL comes from, for errors: a flag, a variable, a key of the config file, or an
- * option
- * @throws ConfigError if it is not an http(s) URL, or has a user name, a query, or a fragment
- */
-export function parseBaseUrl(text: string, origin: string): BaseUrl {
-  const refuse = (what: string, hint = 'write it like https://api.example.com'): never => {
-    throw new ConfigError(`${origin}: ${what}`, { hint });
-  };
-  // A text with "@" may contain credentials, so it is not quoted.
-  const url = toUrl(text.trim()) ?? refuse(`${text.includes('@') ? 'this' : `"${text}"`} is not a URL`);
-  if (!/^https?:$/.test(url.protocol)) refuse(`a host must begin with https://, not ${url.protocol}//`);
-  if (url.username || url.password)
-    refuse('a URL must not contain a user name or password', 'set the token separately');
-  if (url.search || url.hash) refuse('a host must not have a query or fragment');
-  return {
-    origin: url.origin,
-    host: url.host,
-    prefix: url.pathname.replace(/\/+$/, ''),
-    loopback: isLoopback(url.hostname),
-  };
+/** @param url as `parseHost` returns it */
+export function baseUrlOf(url: string): BaseUrl {
+  const { origin, host, pathname, hostname } = new URL(url);
+  return { origin, host, prefix: pathname.replace(/\/+$/, ''), loopback: isLoopback(hostname) };
 }
 
 /**
- * Parses the host of a service. Unlike `parseBaseUrl`, it accepts `http://` only for loopback and the hosts
- * in `allowHttp`, because the token would be sent without encryption.
- * @param origin as in `parseBaseUrl`
+ * Parses the host of a service. A path and slashes at the end are accepted, and a host without a scheme means https.
+ * `http://` is accepted only for loopback and the hosts in `allowHttp`, because the token would be sent without
+ * encryption.
+ * @param origin where the URL comes from, for errors: a flag, a variable, a key of the config file, or an
+ * option
  * @param allowHttp hosts with or without port, separated by commas
  * @returns origin and path prefix, without a slash at the end
  * @throws ConfigError
  */
-export function parseHost(text: string, origin: string, allowHttp: string | undefined): string {
-  const base = parseBaseUrl(text, origin);
-  const { hostname, protocol } = new URL(base.origin);
-  const allowed = (allowHttp ?? '').toLowerCase().split(/[\s,]+/);
-  if (protocol === 'http:' && !base.loopback && !allowed.includes(hostname) && !allowed.includes(base.host)) {
-    throw new ConfigError(`${origin}: http:// would send the token to ${base.host} in the clear`, {
-      hint: 'use https://',
-      problem: { code: 'http_host', host: hostname },
-    });
-  }
-  return base.origin + base.prefix;
+export function parseHost(text: string, origin: string, allowHttp = ''): string {
+  const refuse = (what: string, hint = 'write it like https://api.example.com', problem?: Problem): never => {
+    throw new ConfigError(`${origin}: ${what}`, { hint, problem });
+  };
+  // A text with "@" may contain credentials, so it is not quoted.
+  const url = toUrl(text.trim()) ?? refuse(`${text.includes('@') ? 'this' : `"${text}"`} is not a URL`);
+  const { protocol, hostname } = url;
+  if (!/^https?:$/.test(protocol)) refuse(`a host must begin with https://, not ${protocol}//`);
+  if (url.username || url.password)
+    refuse('a URL must not contain a user name or password', 'set the token separately');
+  if (url.search || url.hash) refuse('a host must not have a query or fragment');
+  const { host, prefix, loopback } = baseUrlOf(url.href);
+  const allowed = allowHttp.toLowerCase().split(/[\s,]+/);
+  const problem = { code: 'http_host', host: hostname } as const;
+  if (protocol === 'http:' && !loopback && !allowed.includes(hostname) && !allowed.includes(host))
+    refuse(`http:// would send the token to ${host} in the clear`, 'use https://', problem);
+  return url.origin + prefix;
 }
 
 function toUrl(text: string): URL | null {
@@ -66,15 +57,8 @@ function toUrl(text: string): URL | null {
 }
 
 /** Whether a host is this machine. @param hostname as in `URL`: lower case, IPv6 in brackets */
-export function isLoopback(hostname: string): boolean {
-  return (
-    hostname === 'localhost' ||
-    hostname.endsWith('.localhost') ||
-    /^127\.\d+\.\d+\.\d+$/.test(hostname) ||
-    hostname === '[::1]' ||
-    /^\[::ffff:7f[0-9a-f]{2}:[0-9a-f]+\]$/.test(hostname)
-  );
-}
+export const isLoopback = (hostname: string): boolean =>
+  /^(?:(?:.+\.)?localhost|127\.\d+\.\d+\.\d+|\[::1\]|\[::ffff:7f[0-9a-f]{2}:[0-9a-f]+\])$/.test(hostname);
 
 /**
  * Encodes a job id as exactly one segment of a path. It may contain `/`, `:` and `?` (spec: `job_id` has the
@@ -111,33 +95,29 @@ export const isWebAddress = (path: string): boolean => /^https?:\/\//i.test(path
 export function parseWebAddress(text: string): WebAddress | null {
   const scheme = /^([a-z][a-z\d+.-]+):\/\//i.exec(text)?.[1]?.toLowerCase();
   if (scheme === undefined) return null;
+  const refuse = (what: string, hint: string): never => {
+    throw new UsageError(what, { hint });
+  };
   if (scheme !== 'https' && scheme !== 'http') {
-    throw new UsageError(`inputs of ${scheme}:// cannot be read: only files, stdin, and https://`, {
-      hint:
-        scheme === 'file'
-          ? 'name the file by its path'
-          : 'download the file first, or pipe it in and name the input -',
-    });
+    const otherwise = 'download the file first, or pipe it in and name the input -';
+    const hint = scheme === 'file' ? 'name the file by its path' : otherwise;
+    refuse(`inputs of ${scheme}:// cannot be read: only files, stdin, and https://`, hint);
   }
   if (!URL.canParse(text))
-    throw new UsageError(`the ${scheme}:// input is not a URL`, {
-      hint: 'check it for spaces and a missing host',
-    });
+    refuse(`the ${scheme}:// input is not a URL`, 'check it for spaces and a missing host');
   const url = new URL(text);
   // The URL is not quoted, because that would print the credentials.
-  if (url.username || url.password) {
-    throw new UsageError(`the address of an input on ${url.host} must not contain a user name or password`, {
-      hint: 'it would be visible in the list of processes and in the shell history: download the file with another program, and pipe it in',
-    });
-  }
+  if (url.username || url.password)
+    refuse(
+      `the address of an input on ${url.host} must not contain a user name or password`,
+      'it would be visible in the list of processes and in the shell history: download the file with another program, and pipe it in',
+    );
   const hash = url.hash.slice(1);
-  const member = hash === '' ? null : (decoded(hash) ?? hash);
   url.hash = '';
   const shown = url.origin + url.pathname;
-  if (scheme === 'http' && !isLoopback(url.hostname)) {
-    throw new UsageError(`${shown}: http:// is not encrypted`, { hint: 'use https://' });
-  }
-  return { url, shown, member };
+  if (scheme === 'http' && !isLoopback(url.hostname))
+    refuse(`${shown}: http:// is not encrypted`, 'use https://');
+  return { url, shown, member: hash === '' ? null : (decoded(hash) ?? hash) };
 }
 
 function decoded(text: string): string | null {
@@ -155,20 +135,18 @@ export type ProxyEnv = Readonly<Record<string, string | undefined>>;
 export type ProxySettings = Readonly<Record<'HTTP_PROXY' | 'HTTPS_PROXY' | 'NO_PROXY', string>>;
 
 /**
- * Reads the proxy settings; null if no proxy is set.
+ * Reads the proxy settings; a proxy that is not set is empty.
  * @throws ConfigError for a value that is not a URL, or has an unsupported scheme
  */
-export function proxySettings(env: ProxyEnv): ProxySettings | null {
-  const [HTTP_PROXY, HTTPS_PROXY] = [proxyUrl(env, 'HTTP_PROXY'), proxyUrl(env, 'HTTPS_PROXY')];
-  if (!HTTP_PROXY && !HTTPS_PROXY) return null;
-  return { HTTP_PROXY, HTTPS_PROXY, NO_PROXY: env.no_proxy ?? env.NO_PROXY ?? '' };
-}
+export const proxySettings = (env: ProxyEnv): ProxySettings => ({
+  HTTP_PROXY: proxyUrl(env, 'HTTP_PROXY'),
+  HTTPS_PROXY: proxyUrl(env, 'HTTPS_PROXY'),
+  NO_PROXY: env.no_proxy ?? env.NO_PROXY ?? '',
+});
 
 /** The setting of the proxy for requests to a host. */
-export const settingFor = (
-  { protocol }: Pick<URL, 'protocol'>,
-  { HTTPS_PROXY }: ProxySettings,
-): 'HTTP_PROXY' | 'HTTPS_PROXY' => (protocol === 'https:' && HTTPS_PROXY ? 'HTTPS_PROXY' : 'HTTP_PROXY');
+export const settingFor = ({ protocol }: Pick<URL, 'protocol'>, { HTTPS_PROXY }: ProxySettings) =>
+  protocol === 'https:' && HTTPS_PROXY ? 'HTTPS_PROXY' : 'HTTP_PROXY';
 
 /**
  * Reads one setting. As with curl, the scheme may be missing. Errors never show the value, which may have a
@@ -179,8 +157,8 @@ function proxyUrl(env: ProxyEnv, name: string): string {
   if (value === '') return '';
   const url = value.includes('://') ? value : `http://${value}`;
   // `URL` checks the host of an `http:` URL only.
-  const host = /^(?:https?|socks5?h?):/i.test(url) ? url.replace(/^socks5?h?:/i, 'http:') : '';
-  if (URL.canParse(host)) {
+  const host = url.replace(/^socks5h?:/i, 'http:');
+  if (/^https?:/i.test(host) && URL.canParse(host)) {
     const { username, password } = new URL(host);
     if (decoded(username + password) !== null) return url;
   }

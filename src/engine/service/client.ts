@@ -3,17 +3,15 @@
 import { ConfigError, ContractError, type ProfilesError, ServiceError, UsageError } from '../errors.js';
 import type { Kind } from '../model.js';
 import { NUMBERS } from '../options.js';
-import type { Clock } from '../util/clock.js';
 import { isObject } from '../util/json-object.js';
-import { jobSegment, type ProxyEnv, parseBaseUrl } from './address.js';
+import { baseUrlOf, jobSegment } from './address.js';
 import type { Answer, ReadDecision } from './answer.js';
 import type { Job, LookupRecord } from './contract.js';
 import { EarlierReplies } from './earlier-replies.js';
-import type { Request } from './exchange.js';
 import { type LookupList, PATHS } from './names.js';
 import { oneLine, parseJson, type Reply, requestNote, whatCame } from './reply.js';
 import { type Retry, retried } from './retry.js';
-import { createTransport, type LogEntry } from './transport.js';
+import { type Request, Transport, type TransportOptions } from './transport.js';
 
 export type { ProxyEnv } from './address.js';
 export type { Answer } from './answer.js';
@@ -67,17 +65,10 @@ export interface ReadRetry {
   reason: string;
 }
 
-export interface ClientOptions {
+export interface ClientOptions extends TransportOptions {
   baseUrl: string;
   /** Null if none is configured. Then `lookup` throws ConfigError. */
   lookupBaseUrl: string | null;
-  token: string;
-  /** Milliseconds for one request, from connecting to the last byte of its reply. */
-  timeoutMs: number;
-  /** For pauses, durations, and `Retry-After` dates. */
-  clock: Clock;
-  /** Milliseconds for a connection. Default: 10,000. */
-  connectTimeoutMs?: number;
   /** Number of retries of a job poll or a lookup. Default: 5. */
   retries?: number;
   /** Longest delay before the first retry, in milliseconds. Doubles with each retry. Default: 1,000. */
@@ -86,76 +77,47 @@ export interface ClientOptions {
    * A longer `Retry-After` ends the retries, in milliseconds. Does not limit the backoff. Default: 300,000.
    */
   maxRetryAfterMs?: number;
-  /** `HTTPS_PROXY`, `HTTP_PROXY`, and `NO_PROXY`; other names are ignored. Loopback never uses a proxy. */
-  proxy?: ProxyEnv;
-  userAgent?: string;
   /** Returns a uniform number in [0, 1), for the jitter of the backoff. Default: `Math.random`. */
   random?: () => number;
-  /** Called once for each request. */
-  log?: (entry: LogEntry) => void;
-  /** See `TransportOptions`. */
-  compiling?: (compile: () => void) => void;
   onRetry?: (retry: ReadRetry) => void;
 }
 
-const MIB = 1 << 20;
-const MAX_LOOKUP = 64 * MIB;
-const MAX_REPLY = 8 * MIB;
+/** The most bytes of a reply. */
+const MAX_LOOKUP = 64 << 20;
+const MAX_REPLY = 8 << 20;
 
 /**
  * Creates a client. It opens no socket before the first request. The schemas of replies are loaded with the
  * first reply, so that the first request does not wait for them.
- * @throws ConfigError if a base URL or a proxy setting is not a URL; UsageError for a token that cannot be in
+ * @throws ConfigError if a proxy setting is not a URL; UsageError for a token that cannot be in
  * a header
  */
 export function createClient(options: ClientOptions): ServiceClient {
-  const { baseUrl, lookupBaseUrl, token, clock } = options;
+  const { baseUrl, lookupBaseUrl, clock, random = Math.random } = options;
   // Checked here, because the error of Node would print the whole header with the token.
-  if (!/^[\x21-\x7e]+$/.test(token)) {
+  if (!/^[\x21-\x7e]+$/.test(options.token))
     throw new UsageError('the token is empty or contains white space, control or non-ASCII characters', {
       hint: 'copy the API key again from the environment settings of the account',
     });
-  }
-  const base = parseBaseUrl(baseUrl, 'base_url');
-  const lookupBase = lookupBaseUrl === null ? null : parseBaseUrl(lookupBaseUrl, 'lookup_base_url');
-  const transport = createTransport({
-    token,
-    userAgent: options.userAgent ?? 'profiles-cli',
-    timeoutMs: options.timeoutMs,
-    connectTimeoutMs: options.connectTimeoutMs ?? 10_000,
-    proxy: options.proxy ?? {},
-    monotonic: () => clock.monotonic(),
-    log: options.log,
-    compiling: options.compiling,
-  });
-
-  const reading = {
-    retries: options.retries ?? NUMBERS.retries.default,
-    retryDelayMs: options.retryDelayMs ?? NUMBERS.retryDelayMs.default,
-    maxRetryAfterMs: options.maxRetryAfterMs ?? NUMBERS.maxRetryAfterMs.default,
+  const base = baseUrlOf(baseUrl);
+  const lookupBase = lookupBaseUrl === null ? null : baseUrlOf(lookupBaseUrl);
+  const transport = new Transport(options);
+  const { retries, retryDelayMs, maxRetryAfterMs } = NUMBERS;
+  const retrying = {
+    retries: retries.default,
+    retryDelayMs: retryDelayMs.default,
+    maxRetryAfterMs: maxRetryAfterMs.default,
     busyTimeoutMs: 0,
+    ...options,
   };
-  const earlier = new EarlierReplies();
-  /** The common part of all requests to the base URL, with replies that are compared with earlier ones. */
-  const asking = (method: 'GET' | 'POST', path: string): Omit<Request, 'body'> => ({
-    method,
-    base,
-    path,
-    maxReplyBytes: MAX_REPLY,
-    inspect: (reply, fresh) => earlier.inspect({ method, path }, reply, fresh),
-  });
-  const post = (
-    path: string,
-    body: Uint8Array,
-    signal?: AbortSignal,
-    on?: Pick<Request, 'ready' | 'written'>,
-  ): Promise<Answer> => transport.exchange({ ...asking('POST', path), body, ...on }, signal);
+  /** What requests to the base URL have in common. */
+  const common = { base, maxReplyBytes: MAX_REPLY, earlier: new EarlierReplies() };
 
-  /** @param refine what is thrown in place of the error that ends the attempts */
+  /** @param unknown makes the error of an answer 404 that comes from the service */
   async function read(
     request: Request,
     signal?: AbortSignal,
-    refine = (error: ProfilesError, _answer: Answer): ProfilesError => error,
+    unknown = (error: ProfilesError): ProfilesError => error,
   ): Promise<Extract<ReadDecision, { do: 'use' }>> {
     let answer!: Answer;
     const attempt = async (): Promise<ReadDecision> => {
@@ -166,65 +128,57 @@ export function createClient(options: ClientOptions): ServiceClient {
       signal?.throwIfAborted(); // then there is no retry to report
       options.onRetry?.({ attempt, delayMs, reason });
     };
-    const random = options.random ?? Math.random;
-    const decision = await retried(attempt, reading, { clock, random, signal, onRetry });
-    if (decision.do === 'stop') throw refine(decision.last ?? decision.error, answer);
-    return decision;
+    const decision = await retried(attempt, retrying, { clock, random, signal, onRetry });
+    if (decision.do !== 'stop') return decision;
+    const { error, last = error } = decision;
+    throw answer.type === 'reply' && isUnknown(answer) ? unknown(last) : last;
   }
 
   return {
     baseUrl,
     lookupBaseUrl,
-    submit: (kind, body, signal, ready, written) =>
-      post(kind === 'companies' ? PATHS.bulkCompanies : PATHS.bulkUsers, body, signal, { ready, written }),
-    identifyCompany: (body, signal) => post(PATHS.identifyCompany, body, signal),
+    submit: (kind, body, signal, ready, written) => {
+      const path = kind === 'companies' ? PATHS.bulkCompanies : PATHS.bulkUsers;
+      return transport.exchange({ ...common, method: 'POST', path, body, ready, written }, signal);
+    },
+    identifyCompany: (body, signal) =>
+      transport.exchange({ ...common, method: 'POST', path: PATHS.identifyCompany, body }, signal),
     job: async (jobId, signal) => {
       const path = PATHS.jobs + jobSegment(jobId);
-      const { value, reply } = await read(asking('GET', path), signal, (error, answer) =>
-        unknownJob(error, answer, jobId),
-      );
+      const { value, reply } = await read({ ...common, method: 'GET', path }, signal, (error) => {
+        const hint = 'check the id, and that the region and the account are those of its import';
+        const message = `job ${oneLine(jobId)} not found: ${error.message}`;
+        return new ServiceError(message, { ...error, hint, problem: undefined });
+      });
       const { jobSchema } = await import('./contract.js');
-      const job = jobSchema.safeParse(value);
-      if (job.success) return job.data;
-      const issue = job.error.issues[0];
-      const what =
-        issue && issue.path.length > 0 ? `${issue.path.join('.')}: ${issue.message}` : whatCame(reply);
+      const { data, error } = jobSchema.safeParse(value);
+      if (data) return data;
+      const [issue] = error.issues;
+      const isField = issue !== undefined && issue.path.length > 0;
+      const what = isField ? `${issue.path.join('.')}: ${issue.message}` : whatCame(reply);
       throw contractError(`the reply for job ${oneLine(jobId)} is not a job record: ${what}`, reply);
     },
     lookup: async (list, signal) => {
-      if (!lookupBase) {
+      if (!lookupBase)
         throw new ConfigError('no lookup host is set', { problem: { code: 'no_lookup_host' } });
-      }
       const path = PATHS.lookups + list;
       const request: Request = { method: 'GET', base: lookupBase, path, maxReplyBytes: MAX_LOOKUP };
       const { value, reply } = await read(request, signal);
       if (Array.isArray(value) && value.every(isObject)) return { text: reply.body, records: value };
-      const item = Array.isArray(value) ? value.findIndex((record) => !isObject(record)) : -1;
-      const what = item === -1 ? whatCame(reply) : `an array whose item ${item + 1} is not an object`;
-      throw contractError(
-        `the lookup list ${list} should be an array of records, but the service sent ${what}`,
-        reply,
-      );
+      const what = `should be an array of records, but the service sent ${whatCame(reply)}`;
+      throw contractError(`the lookup list ${list} ${what}`, reply);
     },
     close: () => transport.close(),
   };
 }
 
-/** Makes a 404 for a job say that the job was not found, unless its body is not JSON: then it comes from another server. */
-function unknownJob(error: ProfilesError, answer: Answer, jobId: string): ProfilesError {
-  if (!(error instanceof ServiceError) || error.status !== 404 || answer.type !== 'reply') return error;
-  if (answer.body.trim() !== '' && parseJson(answer.body) === undefined) return error;
-  return new ServiceError(`job ${oneLine(jobId)} not found: ${error.message}`, {
-    status: 404,
-    requestId: error.requestId,
-    hint: 'check the id, and that the region and the account are those of its import',
-  });
-}
+/** Whether the service does not know what it was asked for. A body that is not JSON comes from another server. */
+const isUnknown = ({ status, body }: Reply): boolean =>
+  status === 404 && (body.trim() === '' || parseJson(body) !== undefined);
 
-function contractError(message: string, reply: Reply): ProfilesError {
-  return new ContractError(message + requestNote(reply), {
+const contractError = (message: string, reply: Reply): ProfilesError =>
+  new ContractError(message + requestNote(reply), {
     status: reply.status,
     requestId: reply.requestId ?? undefined,
     hint: "the response does not match the service's specification; check the base URLs, or contact the operator",
   });
-}

@@ -1,32 +1,40 @@
 /**
- * A connection to the service, which carries one request at a time. Interim replies are taken out of what is read from
+ * Connections to the service, directly or through a proxy. Each carries one request at a time. Interim replies are taken out of what is read from
  * its socket before undici parses it: undici 7 destroys a connection on a `100 Continue` that it did not ask for. net and
  * tls pass what they read to `socket.push`, which is replaced on the socket; nothing of undici itself is changed.
  */
 import type { Socket } from 'node:net';
-import type { buildConnector, Dispatcher } from 'undici';
+import undici, { type buildConnector, type Dispatcher, type Pool } from 'undici';
+import { type ProxySettings, settingFor } from './address.js';
 
-/** The longest head of an interim (1xx) reply, in bytes. */
-const MAX_INTERIM = 64 << 10;
+type Connector = buildConnector.connector;
+
+/** The beginning of an interim (1xx) reply. A `101` counts as final: undici refuses it. */
+const INTERIM = /^(?:\r?\n)?HTTP\/\d\.\d 1(?!01)/;
+/** With this many bytes of a reply, its kind is known. */
+const ENOUGH = 15;
 const HEAD_END = '\r\n\r\n';
 const NOTHING = Buffer.alloc(0);
 
 export class Connection {
   /** Sends over this connection. Connects again if the connection was closed. */
   dispatcher!: Dispatcher;
-  /** Number of complete replies on the current socket. */
-  replies = 0;
+  /** Whether another request can be sent over it. */
+  isUsable = false;
   /** Whether a request was written, and its final reply has not begun. */
   #isWaiting = false;
-  /** The beginning of a reply, until it is long enough to know its kind. */
+  /** The beginning of a reply, until its kind is known, and all of an interim one. */
   #held: Buffer = NOTHING;
   #socket: Socket | null = null;
 
   /** @param compiling see `TransportOptions` */
-  constructor(private readonly compiling = (compile: () => void) => compile()) {}
+  constructor(
+    readonly origin: string,
+    private readonly compiling = (compile: () => void) => compile(),
+  ) {}
 
   /** Returns a connector that makes the socket of this connection. */
-  watched(connect: buildConnector.connector): buildConnector.connector {
+  watched(connect: Connector): Connector {
     return (options, callback) =>
       connect(options, (error, socket) => {
         if (error) return callback(error, null);
@@ -56,49 +64,86 @@ export class Connection {
   #watch(socket: Socket): void {
     const push = socket.push.bind(socket);
     this.#socket = socket;
-    this.replies = 0;
     this.#held = NOTHING;
     socket.push = (chunk: Buffer | null): boolean => {
-      const bytes = chunk === null ? this.#held : this.#read(socket, chunk);
+      const bytes = chunk === null ? this.#held : this.#read(chunk);
       const goesOn = bytes.length === 0 || push(bytes);
       return chunk === null ? push(null) : goesOn;
     };
   }
 
   /** Returns the bytes of a chunk that undici may read: no interim replies. */
-  #read(socket: Socket, chunk: Buffer): Buffer {
+  #read(chunk: Buffer): Buffer {
     if (!this.#isWaiting) return chunk;
-    let bytes = Buffer.concat([this.#held, chunk]);
-    this.#held = NOTHING;
+    this.#held = Buffer.concat([this.#held, chunk]);
     for (;;) {
-      const kind = replyKind(bytes);
-      if (kind === 'broken') return refuse(socket, 'its status line is malformed');
-      if (kind === 'final') {
-        this.#isWaiting = false;
-        return bytes;
-      }
-      const end = kind === 'interim' ? bytes.indexOf(HEAD_END) : -1;
-      if (end < 0 && bytes.length > MAX_INTERIM) return refuse(socket, 'an interim reply has no end');
-      if (end < 0) {
-        this.#held = bytes;
-        return NOTHING;
-      }
-      bytes = bytes.subarray(end + HEAD_END.length);
+      const line = this.#held.toString('latin1', 0, ENOUGH);
+      if (line.length < ENOUGH) return NOTHING;
+      if (!INTERIM.test(line)) break;
+      const end = this.#held.indexOf(HEAD_END);
+      if (end < 0) return NOTHING;
+      this.#held = this.#held.subarray(end + HEAD_END.length);
     }
+    const bytes = this.#held;
+    this.#isWaiting = false;
+    this.#held = NOTHING;
+    return bytes;
   }
 }
 
-/** Destroys a connection, with an error that is named as those of undici's parser are. */
-function refuse(socket: Socket, reason: string): Buffer {
-  socket.destroy(Object.assign(new Error(reason), { name: 'HTTPParserError' }));
-  return NOTHING;
+interface ProxyOptions extends Omit<Pool.Options, 'connect'> {
+  /** For connections to the proxy, to the service, and past the proxy. */
+  connect: buildConnector.BuildOptions;
+  /** Watches the connection to the service. */
+  watch?: Connection;
 }
 
-/** The kind of reply that begins with these bytes. A `101` counts as final: the parser of undici refuses it. */
-function replyKind(bytes: Buffer): 'short' | 'interim' | 'final' | 'broken' {
-  const line = bytes.toString('latin1', 0, 16);
-  const status = /^(?:\r?\n)?HTTP\/\d\.\d (\d{3})/.exec(line)?.[1];
-  if (status === undefined) return line.length < 15 ? 'short' : 'final';
-  if (status.startsWith('0')) return 'broken'; // undici would fail an assertion
-  return status.startsWith('1') && status !== '101' ? 'interim' : 'final';
+/** Makes a dispatcher that uses the proxies. Requests of `http:` are tunneled (CONNECT), too. */
+export function proxyAgent(settings: ProxySettings, { connect, watch, ...common }: ProxyOptions): Dispatcher {
+  const plain = undici.buildConnector(connect);
+  /** Makes what sends to the service: past the proxy, unless it gets a function to connect. */
+  const factory = (origin: string | URL, { connect: tunnel, ...pool }: Pool.Options): Dispatcher => {
+    const proxy = settings[settingFor(new URL(origin), settings)];
+    if (typeof tunnel === 'function' && SOCKS.test(proxy)) {
+      const { host } = new URL(asHttp(proxy));
+      const connectTo: Connector = (to, done) =>
+        plain(to, (...[error, socket]) => (error ? done(ofProxy(error, host), null) : done(null, socket)));
+      return new undici.Socks5ProxyAgent(proxy.replace(SOCKS, 'socks5:'), { connect: connectTo });
+    }
+    const connector = typeof tunnel === 'function' ? tunnel : plain;
+    return new undici.Pool(origin, { ...pool, connect: watch?.watched(connector) ?? connector });
+  };
+  return new undici.EnvHttpProxyAgent({
+    ...common,
+    httpProxy: asHttp(settings.HTTP_PROXY),
+    httpsProxy: asHttp(settings.HTTPS_PROXY),
+    noProxy: settings.NO_PROXY,
+    connect,
+    proxyTls: connect,
+    requestTls: connect,
+    factory,
+    clientFactory: (proxy, options: Pool.Options) => {
+      const pool = new undici.Pool(proxy.origin, { ...common, ...options });
+      const ask = pool.connect.bind(pool) as Ask;
+      const connectTo: Ask = (to) => ask(to).catch((error) => Promise.reject(ofProxy(error, proxy.host)));
+      return Object.assign(pool, { connect: connectTo });
+    },
+  });
+}
+
+/** Asks a proxy for a tunnel. */
+type Ask = (to: Dispatcher.ConnectOptions) => Promise<Dispatcher.ConnectData>;
+
+const SOCKS = /^socks5h?:/i;
+
+/** undici's agent chooses the proxy by `NO_PROXY`, so it gets a SOCKS5 proxy as one of `http:`, too. */
+const asHttp = (proxy: string): string => proxy.replace(SOCKS, 'http:');
+
+/**
+ * Adds the proxy to an error, since neither a certificate error nor a reset says whose it is. Replaces undici's error
+ * for a closed connection: after that one, undici connects to the proxy again immediately, and never gives up.
+ */
+function ofProxy(error: NodeJS.ErrnoException, proxy: string): Error {
+  if (!/^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(error.code ?? '')) return Object.assign(error, { proxy });
+  return Object.assign(new Error(error.message, { cause: error }), { code: 'NO_TUNNEL', proxy });
 }

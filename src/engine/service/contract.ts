@@ -9,14 +9,9 @@ import * as z from 'zod';
  * A field that is only shown: one of a wrong type stays as it came, since an import does not depend on it. Check its
  * type before you use it.
  */
-const shownText = z
-  .string()
-  .nullish()
-  .catch(({ input }) => input as undefined);
-const shownNumber = z
-  .number()
-  .nullish()
-  .catch(({ input }) => input as undefined);
+const shown = <T>(type: z.ZodType<T>) => type.nullish().catch(({ input }) => input as undefined);
+const shownText = shown(z.string());
+const shownNumber = shown(z.number());
 
 /**
  * Job record (spec: Job). Only `job_id` and `status` are required, because they are enough to follow a job. A

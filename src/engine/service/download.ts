@@ -3,19 +3,12 @@
  * connection if the server supports ranges and confirms with a strong ETag that the file is the same.
  */
 import type { Dispatcher } from 'undici';
-import { InputError, NetworkError } from '../errors.js';
+import { InputError, NetworkError, ProfilesError } from '../errors.js';
 import { Channel } from '../util/channel.js';
 import type { Clock } from '../util/clock.js';
 import { formatDuration } from '../util/duration.js';
 import { formatSize } from '../util/size.js';
-import {
-  isLoopback,
-  type ProxyEnv,
-  type ProxySettings,
-  proxySettings,
-  settingFor,
-  type WebAddress,
-} from './address.js';
+import { isLoopback, type ProxyEnv, proxySettings, settingFor, type WebAddress } from './address.js';
 import { connectFailure, lostReason } from './failure.js';
 import { retried } from './retry.js';
 
@@ -23,6 +16,15 @@ const MAX_REDIRECTS = 10;
 const CONNECT_TIMEOUT_MS = 10_000;
 /** After five attempts in a row that brought nothing more, the download has failed. */
 const RETRIES = { retries: 4, retryDelayMs: 1_000, maxRetryAfterMs: 0, busyTimeoutMs: 0 };
+
+const SIGNED =
+  'a signed link works for a limited time: get a new one. The token of your account is never sent to another server';
+const HINTS: Readonly<Record<number, string>> = {
+  401: SIGNED,
+  403: SIGNED,
+  404: 'check the address',
+  410: SIGNED,
+};
 
 /**
  * Receives the bytes. Its methods are synchronous, so that a reply is never paused: undici fails an assertion
@@ -44,17 +46,18 @@ export interface DownloadOptions {
   signal: AbortSignal;
 }
 
-interface Downloaded {
-  /** False if the server sent neither a length nor chunks: a file that was cut off would look complete. */
-  sure: boolean;
-}
+/** False if the server sent neither a length nor chunks: a file that was cut off would look complete. */
+type Downloaded = { sure: boolean };
+type Address = Pick<WebAddress, 'url' | 'shown'>;
+type Reply = Dispatcher.ResponseData;
+type Progress = { bytes: number; total: number | null };
 
 /**
  * Downloads a file to the sink, however slow the consumer is. Yields the progress after each chunk.
  * @throws InputError if the answer is not the file; NetworkError if all attempts fail; the signal's reason
  */
 export async function* download(
-  address: Pick<WebAddress, 'url' | 'shown'>,
+  address: Address,
   sink: Sink,
   options: DownloadOptions,
 ): AsyncGenerator<Progress, Downloaded> {
@@ -74,9 +77,6 @@ export async function* download(
   }
 }
 
-type Reply = Dispatcher.ResponseData;
-type Progress = { bytes: number; total: number | null };
-
 /** The failure of an attempt after which another one may succeed. */
 class Broken extends NetworkError {}
 
@@ -86,17 +86,13 @@ class Transfer {
   #total: number | null = null;
   /** A strong ETag, which guarantees the same bytes; null if the download cannot be continued. */
   #etag: string | null = null;
-  readonly #agents: Dispatcher[] = [];
-  readonly #proxy: ProxySettings | null;
 
   constructor(
-    private readonly address: Pick<WebAddress, 'url' | 'shown'>,
+    private readonly address: Address,
     private readonly sink: Sink,
     private readonly options: DownloadOptions,
     private readonly report: (progress: Progress) => void,
-  ) {
-    this.#proxy = proxySettings(options.proxy);
-  }
+  ) {}
 
   async run(): Promise<Downloaded> {
     let most = 0;
@@ -110,53 +106,93 @@ class Transfer {
         return { do: 'retry', why, maybeSent: false, waitMs: null, reason: error.message, error } as const;
       }
     };
-    try {
-      const end = await retried(attempt, RETRIES, this.options);
-      if (end.do === 'end') return end;
-      const far = this.#size > 0 ? ` after ${formatSize(this.#size)}` : '';
-      const { hint, problem, status } = end.last!;
-      const details = { hint, problem, status };
-      throw new NetworkError(`${this.address.shown}: the download failed${far}: ${end.reason}`, details);
-    } finally {
-      for (const agent of this.#agents) await agent.destroy();
-    }
+    const end = await retried(attempt, RETRIES, this.options);
+    if (end.do === 'end') return end;
+    const far = this.#size > 0 ? ` after ${formatSize(this.#size)}` : '';
+    throw new NetworkError(`${this.address.shown}: the download failed${far}: ${end.reason}`, end.last);
   }
 
-  /** @returns whether the file is surely complete */
+  /** Requests the file, or the rest of it, and follows redirects. @returns whether the file is surely complete */
   async #attempt(): Promise<boolean> {
-    const { reply, url } = await this.#ask();
-    try {
-      this.#begin(reply);
-      for await (const chunk of reply.body) {
-        this.sink.write(chunk);
-        this.#size += chunk.length;
-        this.report({ bytes: this.#size, total: this.#total });
+    const { timeoutMs, proxy } = this.options;
+    const connect = { timeout: Math.min(CONNECT_TIMEOUT_MS, timeoutMs) };
+    const how = { connect, headersTimeout: timeoutMs, bodyTimeout: timeoutMs };
+    const rest = this.#size > 0 && this.#etag;
+    let { url } = this.address;
+    for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+      const { proxyAgent } = await import('./connection.js');
+      // Loopback never goes through a proxy.
+      const agent = proxyAgent(proxySettings(isLoopback(url.hostname) ? {} : proxy), how);
+      let reply: Reply | undefined;
+      try {
+        reply = await agent.request({
+          origin: url.origin,
+          path: url.pathname + url.search,
+          method: 'GET',
+          signal: this.options.signal,
+          highWaterMark: 16 * 1024 ** 2, // never reached, so that a reply is never paused
+          headers: {
+            accept: '*/*',
+            'accept-encoding': 'identity',
+            'user-agent': 'profiles-cli',
+            ...(rest && { range: `bytes=${this.#size}-`, 'if-range': rest }),
+          },
+        });
+        const { statusCode: status } = reply;
+        if (status === 200 || (status === 206 && this.#size > 0)) return await this.#receive(reply, url);
+        const to = /^30[12378]$/.test(String(status)) ? header(reply, 'location') : null;
+        if (to === null) throw this.#withoutFile(status, url);
+        url = this.#redirected(to, url);
+      } catch (error) {
+        throw this.#failure(error, url, reply !== undefined);
+      } finally {
+        reply?.body.on('error', () => {});
+        await agent.destroy();
       }
-    } catch (error) {
-      drop(reply);
-      throw this.#failure(error, url, true);
     }
-    if (this.#total !== null && this.#size !== this.#total) {
-      throw new Broken(`${url.host} sent ${this.#size} of ${this.#total} bytes`);
+    throw this.#refused(`it redirects more than ${MAX_REDIRECTS} times`);
+  }
+
+  /** Writes a reply to the sink. @returns whether it is surely complete */
+  async #receive(reply: Reply, { host }: URL): Promise<boolean> {
+    if (reply.statusCode === 206) this.#checkRest(reply);
+    else this.#begin(reply);
+    for await (const chunk of reply.body) {
+      this.sink.write(chunk);
+      this.#size += chunk.length;
+      this.report({ bytes: this.#size, total: this.#total });
     }
+    if (this.#total !== null && this.#size !== this.#total)
+      throw new Broken(`${host} sent ${this.#size} of ${this.#total} bytes`);
     return this.#total !== null || header(reply, 'transfer-encoding') !== null;
   }
 
-  /** Requests the file, or the rest of it, and follows redirects. */
-  async #ask(): Promise<{ reply: Reply; url: URL }> {
-    let { url } = this.address;
-    for (let redirects = 0; ; redirects++) {
-      const reply = await this.#request(url).catch((error: unknown) => {
-        throw this.#failure(error, url, false);
-      });
-      const { statusCode: status } = reply;
-      if (status === 200 || (status === 206 && this.#size > 0)) return { reply, url };
-      drop(reply);
-      const to = /^30[12378]$/.test(String(status)) ? header(reply, 'location') : null;
-      if (to === null) throw this.#withoutFile(status, url);
-      if (redirects === MAX_REDIRECTS) throw this.#refused(`it redirects more than ${MAX_REDIRECTS} times`);
-      url = this.#redirected(to, url);
-    }
+  #begin(reply: Reply): void {
+    const encoding = (header(reply, 'content-encoding') ?? 'identity').toLowerCase();
+    // gzip and zstd are recognized by their first bytes when the file is read.
+    if (!['identity', 'gzip', 'x-gzip', 'zstd'].includes(encoding))
+      throw this.#refused(`it is sent with the content-encoding ${encoding}, which is not supported`);
+    this.sink.restart();
+    this.#size = 0;
+    const length = header(reply, 'content-length');
+    this.#total = length === null ? null : Number(length);
+    const etag = header(reply, 'etag') ?? '';
+    this.#etag = /^"[^"]+"$/.test(etag) && header(reply, 'accept-ranges') !== 'none' ? etag : null;
+  }
+
+  #checkRest(reply: Reply): void {
+    const range = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(header(reply, 'content-range') ?? '');
+    const isNext = Number(range?.[1]) === this.#size;
+    const isSame = (header(reply, 'etag') ?? this.#etag) === this.#etag;
+    const isAsLong = this.#total === null || range?.[2] === String(this.#total);
+    if (!isNext || !isSame || !isAsLong) throw this.#changed();
+  }
+
+  /** So the next attempt requests the whole file. */
+  #changed(): Broken {
+    this.#etag = null;
+    const hint = 'import it again when nothing writes to it';
+    return new Broken('the file changed while it was downloaded', { hint });
   }
 
   #redirected(to: string, from: URL): URL {
@@ -167,98 +203,29 @@ class Transfer {
     throw this.#refused(`it redirects to ${url.protocol}//${url.host}, and only https:// is followed`);
   }
 
-  async #request(url: URL): Promise<Reply> {
-    const { signal, timeoutMs } = this.options;
-    const { default: undici } = await import('undici'); // the bundled CommonJS module has only a default export
-    const how = {
-      connect: { timeout: Math.min(CONNECT_TIMEOUT_MS, timeoutMs) },
-      headersTimeout: timeoutMs,
-      bodyTimeout: timeoutMs,
-    };
-    // Loopback never goes through a proxy.
-    const agent =
-      isLoopback(url.hostname) || this.#proxy === null
-        ? new undici.Agent(how)
-        : (await import('./proxy.js')).proxyAgent(this.#proxy, { ...how, tunnelTimeoutMs: timeoutMs });
-    this.#agents.push(agent);
-    return agent.request({
-      origin: url.origin,
-      path: url.pathname + url.search,
-      method: 'GET',
-      signal,
-      highWaterMark: 16 * 1024 ** 2, // never reached, so that a reply is never paused
-      headers: {
-        accept: '*/*',
-        'accept-encoding': 'identity',
-        'user-agent': 'profiles-cli',
-        ...(this.#size > 0 && this.#etag && { range: `bytes=${this.#size}-`, 'if-range': this.#etag }),
-      },
-    });
-  }
-
   #withoutFile(status: number, { host }: URL): Error {
     // 416: the file is shorter than before.
     if (status === 416 && this.#size > 0) return this.#changed();
     const says = `${host} answered ${status}`;
     if ([408, 425, 429].includes(status) || status >= 500) return new Broken(says, { status });
-    if (status === 404) return this.#refused(says, 'check the address', status);
-    const hint = [401, 403, 410].includes(status)
-      ? 'a signed link works for a limited time: get a new one. The token of your account is never sent to another server'
-      : 'the address must give the file itself';
-    return this.#refused(says, hint, status);
-  }
-
-  /** Prepares for the body of a reply: a 206 continues the file, any other reply begins it again. */
-  #begin(reply: Reply): void {
-    const etag = header(reply, 'etag');
-    if (reply.statusCode === 206) {
-      const [, from, total] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(header(reply, 'content-range') ?? '') ?? [];
-      const same = etag === null || etag === this.#etag;
-      if (Number(from) === this.#size && same && (this.#total === null || total === String(this.#total)))
-        return;
-      throw this.#changed();
-    }
-    const encoding = (header(reply, 'content-encoding') ?? 'identity').toLowerCase();
-    // gzip and zstd are recognized by their first bytes when the file is read.
-    if (!['identity', 'gzip', 'x-gzip', 'zstd'].includes(encoding)) {
-      throw this.#refused(`it is sent with the content-encoding ${encoding}, which is not supported`);
-    }
-    this.sink.restart();
-    this.#size = 0;
-    const length = header(reply, 'content-length');
-    this.#total = length !== null && /^\d+$/.test(length) ? Number(length) : null;
-    const resumable = /^"[^"]+"$/.test(etag ?? '') && header(reply, 'accept-ranges') !== 'none';
-    this.#etag = resumable ? etag : null;
-  }
-
-  /** So the next attempt requests the whole file. */
-  #changed(): Broken {
-    this.#etag = null;
-    return new Broken('the file changed while it was downloaded', {
-      hint: 'import it again when nothing writes to it',
-    });
+    return this.#refused(says, HINTS[status] ?? 'the address must give the file itself', status);
   }
 
   /** The failure of a connection. Other errors stay as they are. @param started whether the reply had begun */
   #failure(error: unknown, { protocol, host }: URL, started: boolean): unknown {
-    const { timeoutMs, signal } = this.options;
+    const { timeoutMs, signal, proxy } = this.options;
     if (signal.aborted) return signal.reason;
+    if (error instanceof ProfilesError) return error;
     const { code = '', name = '' } = error as NodeJS.ErrnoException;
     if (/^UND_ERR_(?:HEADERS|BODY)_TIMEOUT$/.test(code)) {
       const problem = { code: 'no_answer_in_time', timeoutMs } as const;
       return new Broken(`${host} sent nothing for ${formatDuration(timeoutMs)}`, { problem });
     }
-    const isLost = /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(code) || name === 'HTTPParserError';
-    if (isLost || (started && code.startsWith('UND_ERR')))
+    if (started || /^(?:UND_ERR_SOCKET|ECONNRESET|EPIPE)$/.test(code) || name === 'HTTPParserError')
       return new Broken(lostReason(error, host, started));
-    if (started) return error;
-    const setting = this.#proxy ? settingFor({ protocol }, this.#proxy) : undefined;
-    const { reason, tls, hint } = connectFailure(error, host, setting);
-    if (!tls && code !== 'ENOTFOUND') return new Broken(reason);
-    return new NetworkError(`${this.address.shown}: ${reason}`, {
-      hint: hint?.replace('the base URL', 'the address') ?? 'check the address and the network',
-      cause: error,
-    });
+    const failure = connectFailure(error, host, settingFor({ protocol }, proxySettings(proxy)));
+    const hint = failure.hint?.replace('the base URL', 'the address') ?? 'check the address and the network';
+    return new Broken(failure.reason, { hint });
   }
 
   #refused(sentence: string, hint?: string, status?: number): InputError {
@@ -266,12 +233,4 @@ class Transfer {
   }
 }
 
-/** Reads no more of a reply. */
-function drop({ body }: Reply): void {
-  body.on('error', () => {}).destroy();
-}
-
-function header({ headers }: Reply, name: string): string | null {
-  const value = headers[name];
-  return (Array.isArray(value) ? value[0] : value) ?? null;
-}
+const header = ({ headers }: Reply, name: string): string | null => [headers[name] ?? null].flat()[0] ?? null;

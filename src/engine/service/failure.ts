@@ -1,143 +1,98 @@
 /** Describes why a request got no reply, from the errors of undici, net, dns, and tls. Pure. */
 
-interface Failure {
+interface Described {
   reason: string;
-  /** Whether TLS failed. Then another attempt would fail, too. */
-  tls: boolean;
   /** What to do, if that is known for this failure. */
   hint?: string;
 }
 
-/** What is known about an error. Texts of the tables name these. */
-interface Cause {
-  code: string;
-  message: string;
-  /** The host or address that failed, which may be a proxy. */
-  peer: string;
-  /** `host:port` of the service. */
-  host: string;
-  /** The service, or the proxy to which there is no connection. */
-  server: string;
-  /** What to check: the base URL, or the setting of the proxy. */
-  setting: string;
-  /** The setting of the proxy that was used, such as `HTTPS_PROXY`. */
-  proxySetting: string;
-  /** `before its reply`, or `in the middle of its reply`. */
-  when: string;
-}
+/** A kind of failure: matches `<code> <message>`. The texts name its groups, and what is known (`factsOf`). */
+type Row = readonly [of: RegExp, reason: string, hint?: string];
 
-/** A kind of failure. */
-interface Row {
-  /** Matches `<code> <message> <when>`. Its named groups can be used in the texts. */
-  of: RegExp;
-  reason: string;
-  hint?: string;
-  tls?: true;
-}
-
+const EXPIRED = "check this machine's clock; if it is right, the operator must renew the certificate";
 const EXTRA_CA =
   'if a company proxy or a private authority issued it, put its CA certificate in a PEM file and set NODE_EXTRA_CA_CERTS=<file>';
-const TUNNEL = 'check {proxySetting} (its name and password too) and NO_PROXY';
-/** Only given if it is the proxy to which there is no connection. */
-const PROXY = 'check the network, {proxySetting} and NO_PROXY';
+const PORT = 'check the scheme and the port of {setting}';
 
-const certificate = (of: RegExp, what: string, hint: string): Row => ({
-  of,
-  reason: `{server}'s certificate ${what} ({code})`,
-  hint,
-  tls: true,
-});
-const noTls = (of: RegExp, what: string): Row => ({
-  of,
-  reason: `{server} ${what} ({code})`,
-  hint: 'check the scheme and the port of {setting}',
-  tls: true,
-});
-const unconnected = (of: RegExp, what: string): Row => ({ of, reason: `${what} ({code})`, hint: PROXY });
-
-/** Nothing was sent. The first row that fits counts. */
-const UNSENT: readonly Row[] = [
-  certificate(
-    /^CERT_HAS_EXPIRED /,
-    'has expired',
-    "check this machine's clock; if it is right, the operator must renew the certificate",
-  ),
-  certificate(/^CERT_NOT_YET_VALID /, 'is not valid yet', "check this machine's clock"),
-  certificate(/^CERT_REVOKED /, 'has been revoked', 'the operator must replace the certificate'),
-  certificate(/^DEPTH_ZERO_SELF_SIGNED_CERT /, 'is self-signed', EXTRA_CA),
-  certificate(
+/** Of each table, the first row that fits counts. */
+const TLS: readonly Row[] = [
+  [/^CERT_HAS_EXPIRED /, "{server}'s certificate has expired{coded}", EXPIRED],
+  [/^CERT_NOT_YET_VALID /, "{server}'s certificate is not valid yet{coded}", "check this machine's clock"],
+  [/^DEPTH_ZERO_SELF_SIGNED_CERT /, "{server}'s certificate is self-signed{coded}", EXTRA_CA],
+  [
     /^(?:SELF_SIGNED_CERT_IN_CHAIN|UNABLE_TO_GET_ISSUER_CERT(?:_LOCALLY)?|UNABLE_TO_VERIFY_LEAF_SIGNATURE) /,
-    'comes from an authority this machine does not know',
+    "{server}'s certificate comes from an authority this machine does not know{coded}",
     EXTRA_CA,
-  ),
-  certificate(
-    /^ERR_TLS_CERT_ALTNAME_INVALID (?:.*(?:altnames|list)(?<names>: .*) before)?/s,
-    'names another host{names}',
+  ],
+  [
+    /^ERR_TLS_CERT_ALTNAME_INVALID (?:.*(?:altnames|list)(?<names>: .*\S))?/s,
+    "{server}'s certificate names another host{names}{coded}",
     'check the host name in {setting}',
-  ),
-  noTls(
+  ],
+  [
     /^(?:EPROTO|ERR_(?:SSL|TLS)_\w+) .*(?:wrong version number|packet length too long|http request)/is,
-    'does not speak TLS on this port',
-  ),
-  noTls(/^(?:EPROTO|ERR_(?:SSL|TLS)_\w+) /, 'did not agree on TLS'),
-  unconnected(/^ENOTFOUND /, 'host {peer} not found'),
-  unconnected(/^EAI_AGAIN /, 'the host name {peer} could not be looked up: no name server answered'),
-  unconnected(/^ECONNREFUSED /, '{peer} refused the connection'),
-  unconnected(/^(?:UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT) /, '{peer} did not accept a connection in time'),
-  unconnected(
-    /^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET) /,
-    '{peer} closed the connection before anything was sent',
-  ),
-  unconnected(/^(?:E(?:NET|HOST)UNREACH|EADDRNOTAVAIL) /, '{peer} cannot be reached from this network'),
-  {
-    of: /^(?:NO_TUNNEL|UND_ERR_SOCKS5\w*) /,
-    reason: 'the proxy did not connect to {host}: {message}',
-    hint: TUNNEL,
-  },
-  {
-    of: / Proxy response \((?<status>\d+)\)/,
-    reason: 'the proxy refused to connect to {host}: it answered {status}',
-    hint: TUNNEL,
-  },
-  {
-    // The parser of HTTP is WebAssembly, for which Node reserves ten gigabytes of addresses.
-    of: / WebAss\w+\./,
-    reason: 'no connection to {host}: the address space of this process is limited too much ({message})',
-    hint: 'allow it more: ulimit -v unlimited',
-  },
-  { of: /^\S/, reason: 'no connection to {host}: {message} ({code})' },
-  { of: /^/, reason: 'no connection to {host}: {message}' },
+    '{server} does not speak TLS on this port{coded}',
+    PORT,
+  ],
+  [/^(?:EPROTO|ERR_(?:SSL|TLS)_\w+) /, '{server} did not agree on TLS{coded}', PORT],
 ];
 
-/** A part of the request or all of it was sent, so it may have arrived. The first row that fits counts. */
+/** There was no connection to the service, or to its proxy. */
+const UNCONNECTED: readonly Row[] = [
+  [/^ENOTFOUND /, 'host {peer} not found{coded}'],
+  [/^EAI_AGAIN /, 'the host name {peer} could not be looked up: no name server answered{coded}'],
+  [/^ECONNREFUSED /, '{peer} refused the connection{coded}'],
+  [/^(?:UND_ERR_CONNECT_TIMEOUT|ETIMEDOUT) /, '{peer} did not accept a connection in time{coded}'],
+  [/^(?:ECONNRESET|EPIPE|UND_ERR_SOCKET) /, '{peer} closed the connection before anything was sent{coded}'],
+  [/^(?:E(?:NET|HOST)UNREACH|EADDRNOTAVAIL) /, '{peer} cannot be reached from this network{coded}'],
+];
+
+const TUNNEL = 'check {proxySetting} (its name and password too) and NO_PROXY';
+
+const UNSENT: readonly Row[] = [
+  [/^(?:NO_TUNNEL|UND_ERR_SOCKS5\w*) /, 'the proxy did not connect to {host}: {message}', TUNNEL],
+  [
+    / Proxy response \((?<status>\d+)\)/,
+    'the proxy refused to connect to {host}: it answered {status}',
+    TUNNEL,
+  ],
+  [/^/, 'no connection to {host}: {message}{coded}'],
+];
+
+/** A part of the request or all of it was sent, so it may have arrived. */
 const LOST: readonly Row[] = [
-  { of: /^(?:ECONNRESET|EPIPE) /, reason: '{host} reset the connection {when} ({code})' },
+  [/^(?:ECONNRESET|EPIPE) /, '{host} reset the connection {when}{coded}'],
   // undici's words where it ended the connection itself.
-  { of: /^UND_ERR_SOCKET bad /, reason: '{host} sent a response that is not HTTP: {message}' },
-  {
-    of: /^UND_ERR_RES_CONTENT_LENGTH_MISMATCH .* before its reply$/s,
-    reason: '{host} sent a response that is not HTTP: it has two lengths',
-  },
+  [/^UND_ERR_SOCKET bad /, '{host} sent a response that is not HTTP: {message}'],
   // The last one is of the parser if the chunks of a reply have no end.
-  {
-    of: /^(?:UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|NO_TUNNEL|HTTPParserError .*Invalid EOF state.*) /s,
-    reason: '{host} closed the connection {when}',
-  },
-  { of: /^HTTPParserError /, reason: '{host} sent a response that is not HTTP: {message}' },
-  { of: /^\S/, reason: 'the connection to {host} failed {when}: {message} ({code})' },
-  { of: /^/, reason: 'the connection to {host} failed {when}: {message}' },
+  [
+    /^(?:UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH|NO_TUNNEL|HTTPParserError .*Invalid EOF state.*) /s,
+    '{host} closed the connection {when}',
+  ],
+  [/^HTTPParserError /, '{host} sent a response that is not HTTP: {message}'],
+  [/^/, 'the connection to {host} failed {when}: {message}{coded}'],
 ];
 
 /**
- * Describes a failure before anything was sent.
+ * Describes a failure before anything was sent. `tls`: TLS failed, so another attempt would fail, too.
  * @param host `host:port` of the service
- * @param proxySetting the setting of the proxy for this host; undefined without a proxy
+ * @param proxySetting the setting of a proxy for this host, such as `HTTPS_PROXY`
  */
-export function connectFailure(error: unknown, host: string, proxySetting?: string): Failure {
-  const cause = causeOf(error, host, 'before its reply', proxySetting);
-  const { row, fill } = found(UNSENT, cause);
-  const hint = row.hint === PROXY && cause.server === host ? undefined : row.hint;
-  return { reason: fill(row.reason), tls: row.tls ?? false, ...(hint && { hint: fill(hint) }) };
+export function connectFailure(
+  error: unknown,
+  host: string,
+  proxySetting: string,
+): Described & { tls: boolean } {
+  const known = factsOf(error, host);
+  const isProxy = known.proxy !== undefined;
+  // The server is the service, or the proxy to which there is no connection.
+  const server = isProxy ? `the proxy ${known.proxy}` : host;
+  const facts = { ...known, proxySetting, server, setting: isProxy ? proxySetting : 'the base URL' };
+  const ofTls = described(TLS, facts);
+  if (ofTls) return { ...ofTls, tls: true };
+  const unconnected = described(UNCONNECTED, facts);
+  if (unconnected && isProxy) unconnected.hint = `check the network, ${proxySetting} and NO_PROXY`;
+  return { ...(unconnected ?? described(UNSENT, facts)!), tls: false };
 }
 
 /**
@@ -146,45 +101,45 @@ export function connectFailure(error: unknown, host: string, proxySetting?: stri
  */
 export function lostReason(error: unknown, host: string, replyStarted: boolean): string {
   const when = replyStarted ? 'in the middle of its reply' : 'before its reply';
-  const { row, fill } = found(LOST, causeOf(error, host, when));
-  return fill(row.reason);
+  return described(LOST, { ...factsOf(error, host), when })!.reason;
 }
 
-function found(rows: readonly Row[], cause: Cause): { row: Row; fill: (text: string) => string } {
-  const subject = `${cause.code} ${cause.message} ${cause.when}`;
-  const row = rows.find(({ of }) => of.test(subject))!;
-  const facts: Record<string, string | undefined> = { ...cause, ...row.of.exec(subject)?.groups };
-  return { row, fill: (text) => text.replace(/\{(\w+)\}/g, (_, name: string) => facts[name] ?? '') };
+function described(rows: readonly Row[], facts: Record<string, string | undefined>): Described | null {
+  const subject = `${facts.code} ${facts.message} `;
+  for (const [of, reason, hint = ''] of rows) {
+    const found = of.exec(subject);
+    if (!found) continue;
+    const known = { ...facts, ...found.groups };
+    const fill = (text: string): string => text.replace(/\{(\w+)\}/g, (_, name: string) => known[name] ?? '');
+    return { reason: fill(reason), ...(fill(hint) && { hint: fill(hint) }) };
+  }
+  return null;
 }
 
 /** What `proxy.ts`, net, and dns add to errors. */
-interface Known extends NodeJS.ErrnoException {
-  hostname?: string;
-  address?: string;
-  port?: number;
-  proxy?: string;
-}
+type Known = NodeJS.ErrnoException & Partial<Record<'hostname' | 'address' | 'port' | 'proxy', string>>;
 
-/** Finds the most specific error: of the first address that was tried, or inside a wrapper of undici. */
-function causeOf(given: unknown, host: string, when: string, proxySetting = ''): Cause {
+/**
+ * What is known of the most specific error: of the first address that was tried, or inside a wrapper of undici. `peer`: the
+ * host or address that failed, which may be that of a proxy.
+ */
+function factsOf(given: unknown, host: string) {
   let error: Known = given instanceof Error ? given : new Error(String(given));
-  let { proxy } = error;
+  const { proxy } = error;
   const inner = error instanceof AggregateError ? error.errors[0] : error.cause;
   const isWrapped = error instanceof AggregateError || error.name === 'SecureProxyConnectionError';
   if (isWrapped && inner instanceof Error) error = inner;
-  proxy ??= error.proxy;
   const { name, message, hostname, address, port } = error;
   // Errors of undici's parser have no code.
   const code = name === 'HTTPParserError' ? name : (error.code ?? '');
   const tried = /attempted address(?:es)?: ([^,)]+)/.exec(message)?.[1];
+  const peer = hostname ?? (address === undefined ? tried : `${address}:${port}`) ?? host;
   return {
     code,
+    coded: code && ` (${code})`,
     message: message.replace(/\s+/g, ' '),
-    peer: hostname ?? (address === undefined ? tried : `${address}:${port}`) ?? host,
+    peer,
     host,
-    server: proxy === undefined ? host : `the proxy ${proxy}`,
-    setting: proxy === undefined ? 'the base URL' : proxySetting,
-    proxySetting,
-    when,
+    proxy: proxy ?? error.proxy,
   };
 }

@@ -1,9 +1,8 @@
 /**
- * Reads and describes replies without the schemas, which are loaded only with the first reply: decompresses them, keeps
- * the API key out of them, and makes single lines of what they say.
+ * Reads and describes replies without the schemas, which are loaded only with the first reply: keeps the API key out of
+ * them, and makes single lines of what they say.
  */
 import { createRequire as requireFrom } from 'node:module';
-import { promisify } from 'node:util';
 import { isObject } from '../util/json-object.js';
 import { textsOf } from './names.js';
 
@@ -18,8 +17,8 @@ export interface Reply {
   date?: string | null;
   requestId: string | null;
   contentType: string | null;
-  /** A compression of the body that cannot be undone. */
-  coding?: string | undefined;
+  /** The `content-encoding` header. No request asks for one, so the body of such a reply is not read. */
+  coding?: string | null;
   body: string;
   /** URL of the request. */
   url?: string;
@@ -38,8 +37,6 @@ const CLIP = 300;
 /** The most characters of a body to search for its text. */
 const LOOK = 16_384;
 const MAX_ERRORS = 3;
-/** A value that nests deeper can be parsed but not written: `JSON.stringify` fails at a few thousand levels. */
-const MAX_LEVELS = 500;
 /** White space and control characters, including line separators. */
 const SPACE = /[\s\u0000-\u001f\u007f-\u009f]+/g;
 
@@ -61,31 +58,19 @@ export const requestNote = ({ requestId }: Pick<Reply, 'requestId'>): string =>
   requestId ? ` (x-request-id ${oneLine(requestId)})` : '';
 
 /** Whether the body is an HTML page, such as of a proxy, whatever its content type is. */
-export function isHtml({ contentType, body }: Pick<Reply, 'contentType' | 'body'>): boolean {
-  if (/^\s*<(?:!doctype html|html)\b/i.test(body)) return true;
-  return /\bx?html\b/i.test(contentType ?? '') && /^\s*</.test(body);
-}
+export const isHtml = ({ contentType, body }: Pick<Reply, 'contentType' | 'body'>): boolean =>
+  /^\s*<(?:!doctype html|html)\b/i.test(body) ||
+  (/\bx?html\b/i.test(contentType ?? '') && /^\s*</.test(body));
 
-/**
- * The value of a JSON text; undefined if it is not JSON, or nests too deeply.
- * @param drops whether members that nest too deeply are left out instead
- */
-export function parseJson(text: string, drops = false): unknown {
+/** The value of a JSON text; undefined if it is not JSON, or nests too deeply to be written again. */
+export function parseJson(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
-    if (!nestsDeeper(value, MAX_LEVELS)) return value;
-    if (!drops || !isObject(value)) return undefined;
-    return Object.fromEntries(
-      Object.entries(value).filter(([, member]) => !nestsDeeper(member, MAX_LEVELS - 1)),
-    );
+    JSON.stringify(value);
+    return value;
   } catch {
     return undefined;
   }
-}
-
-function nestsDeeper(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => nestsDeeper(inner, levels - 1));
 }
 
 /** Describes an unexpected body, such as `an HTML page` or `an object with the keys error, code`. */
@@ -93,11 +78,10 @@ export function whatCame(reply: Omit<ReplyText, 'status' | 'requestId'>): string
   if (reply.body.trim() === '') return 'an empty body';
   if (isHtml(reply)) return 'an HTML page';
   const value = parseJson(reply.body);
-  if (value === undefined && reply.coding) return `data compressed with ${oneLine(reply.coding)}`;
-  if (value === undefined) return 'text that is not JSON';
-  if (value === null) return 'null';
+  if (value === undefined)
+    return reply.coding ? `data compressed with ${oneLine(reply.coding)}` : 'text that is not JSON';
   if (Array.isArray(value)) return `an array of ${value.length}`;
-  if (!isObject(value)) return `a ${typeof value}`;
+  if (!isObject(value)) return value === null ? 'null' : `a ${typeof value}`;
   const keys = Object.keys(value);
   return keys.length === 0 ? 'an empty object' : `an object with the keys ${oneLine(keys.join(', '))}`;
 }
@@ -118,53 +102,37 @@ function words(reply: ReplyText, status: string): string {
   }
   const errors = errorsOf(reply);
   const value = parseJson(reply.body);
-  const text = errors ? errorWords(errors) : value === undefined ? oneLine(reply.body) : looseWords(value);
+  // For bodies that the specification does not show: common fields such as `message`, otherwise the body itself.
+  const loose =
+    (isObject(value) && textsOf(value, LOOSE)) || (typeof value === 'string' ? value : reply.body);
+  const text = errors ? errorWords(errors) : oneLine(loose);
   return text && `: ${text}`;
 }
 
-/** The `error_code` of the first error in a reply; undefined if there is none. */
-export function errorCodeOf(reply: ReplyText): string | undefined {
-  return errorsOf(reply)?.[0]?.error_code ?? undefined;
-}
+const LOOSE = ['error_code', 'error', 'message', 'detail', 'details', 'title'];
 
-type ErrorItem = Partial<Record<'details' | 'error' | 'error_code' | 'message', string | null>>;
-const FIELDS = ['details', 'error', 'error_code', 'message'] as const;
+/** The `error_code` of the first error in a reply; undefined if there is none. */
+export const errorCodeOf = (reply: ReplyText): string | undefined =>
+  textsOf(errorsOf(reply)?.[0] ?? {}, ['error_code']) ?? undefined;
 
 /** The errors of an error body (spec: Errors); null for any other body. All fields are optional. */
-function errorsOf(reply: ReplyText): ErrorItem[] | null {
+function errorsOf(reply: ReplyText): Record<string, unknown>[] | null {
   const value = isHtml(reply) ? undefined : parseJson(reply.body);
   const errors = isObject(value) ? value.errors : undefined;
-  const isError = (item: unknown): item is ErrorItem =>
-    isObject(item) && FIELDS.every((field) => typeof (item[field] ?? '') === 'string');
-  return Array.isArray(errors) && errors.every(isError) ? errors : null;
+  return Array.isArray(errors) && errors.every(isObject) ? errors : null;
 }
 
 /** The errors as `code: message (details)`, joined by `; `. Without a message, `error` is used. */
-function errorWords(errors: readonly ErrorItem[]): string {
+function errorWords(errors: readonly Record<string, unknown>[]): string {
   const shown = errors.slice(0, MAX_ERRORS).map((item) => {
-    const named = [item.error_code, item.message || item.error].filter(Boolean).join(': ');
-    const details = item.details && item.details !== item.message ? `(${oneLine(item.details)})` : '';
-    return [oneLine(named), details].filter(Boolean).join(' ') || oneLine(JSON.stringify(item));
+    const named = textsOf(item, ['error_code', item.message ? 'message' : 'error']) ?? '';
+    const { details, message } = item;
+    const note = typeof details === 'string' && details && details !== message ? `(${oneLine(details)})` : '';
+    return `${oneLine(named)} ${note}`.trim() || oneLine(JSON.stringify(item));
   });
   const more = errors.length - shown.length;
   return shown.join('; ') + (more > 0 ? `; and ${more} more` : '');
 }
-
-/** For bodies that the specification does not show: common fields such as `message`, otherwise the JSON itself. */
-function looseWords(value: unknown): string {
-  if (typeof value === 'string') return oneLine(value);
-  const keys = ['error_code', 'error', 'message', 'detail', 'details', 'title'];
-  return oneLine((isObject(value) ? textsOf(value, keys) : null) ?? JSON.stringify(value));
-}
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&amp;': '&',
-  '&lt;': '<',
-  '&gt;': '>',
-  '&quot;': "'",
-  '&nbsp;': ' ',
-  '&#39;': "'",
-};
 
 /** The visible text of a page. Each piece is used once, because such pages repeat the status in title and heading. */
 function htmlWords(body: string, status: string): string {
@@ -172,83 +140,24 @@ function htmlWords(body: string, status: string): string {
     .slice(0, LOOK)
     .replace(/<(script|style)\b[^>]*>[\s\S]*?<\/\1\s*>|<!--[\s\S]*?-->/gi, ' ')
     .split(/<[^>]*>?/)
-    .map((piece) => {
-      const text = piece.replace(/&(?:amp|lt|gt|quot|nbsp|#39);/g, (entity) => ENTITIES[entity] ?? entity);
-      return oneLine(text.replaceAll('"', "'").replace(SPACE, ' ').replaceAll(status, ' '));
-    })
-    .filter((piece) => piece !== '');
-  return oneLine([...new Set(pieces)].join(' '), 80);
-}
-
-/** How many encodings are undone. Each may cost as much as the longest reply. */
-const MOST_CODINGS = 3;
-
-/** A reply's bytes. `coding`: what they are compressed with, if that cannot be undone. */
-interface Content {
-  bytes: Buffer;
-  coding?: string;
-}
-
-/**
- * Decompresses a reply by its `content-encoding`, as far as that is possible: some proxies decompress it and keep the
- * header. It streams through the thread pool, and ends as soon as there is more than allowed.
- * @param maxOutputLength for each encoding
- * @returns null if there is more
- */
-export async function decoded(
-  bytes: Buffer,
-  contentEncoding: string,
-  maxOutputLength: number,
-): Promise<Content | null> {
-  const names = contentEncoding
-    .toLowerCase()
-    .split(/[\s,]+/)
-    .filter((name) => name !== '' && name !== 'identity');
-  const content: Content = { bytes };
-  if (bytes.length === 0 || names.length === 0) return content;
-  // Loaded only when it is needed, because that takes time.
-  const { gunzip, inflate, inflateRaw, brotliDecompress } = await import('node:zlib');
-  for (const name of names.reverse().slice(0, MOST_CODINGS)) {
-    let decoder: typeof gunzip | undefined;
-    if (/^(?:x-)?gzip$/.test(name)) decoder = gunzip;
-    // Some servers leave out the header of zlib, whose low four bits are 8.
-    else if (name === 'deflate') decoder = (content.bytes[0]! & 15) === 8 ? inflate : inflateRaw;
-    else if (name === 'br') decoder = brotliDecompress as typeof gunzip;
-    else content.coding = name;
-    try {
-      if (decoder) content.bytes = await promisify(decoder)(content.bytes, { maxOutputLength });
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'ERR_BUFFER_TOO_LARGE') return null;
-    }
-  }
-  return content;
+    .map((piece) => oneLine(piece.replaceAll('"', "'").replace(SPACE, ' ').replaceAll(status, ' ')));
+  return oneLine([...new Set(pieces)].join(' ').trim(), 80);
 }
 
 const REDACTED = '[token]';
 /** A shorter key is that of a test, and may be a part of any word. */
 const SHORTEST = 8;
 
-const NAMED: Readonly<Record<string, string>> = {
-  '&': 'amp',
-  '<': 'lt',
-  '>': 'gt',
-  '"': 'quot',
-  "'": 'apos',
-};
-
-/** How JSON, HTML, and a URL write an ASCII character. JSON in JSON has more backslashes. */
-function spellings(character: string): string {
-  const hex = character.charCodeAt(0).toString(16);
-  const either = hex.replace(/[a-f]/g, (digit) => `[${digit}${digit.toUpperCase()}]`);
-  const plain = `\\${character}`.replace(/^\\(?=\w)/, '');
-  const named = NAMED[character] ? `|&${NAMED[character]};` : '';
-  return `(?:\\\\{0,7}(?:${plain}|u00${either}|x${either})|%${either}|&#0*${character.charCodeAt(0)};?|&#[xX]0*${either};?${named})`;
-}
-
-/** Returns a function that replaces the key in a text. */
+/** Returns a function that replaces the key in a text, also as JSON, JSON in JSON, a URL, or HTML writes it. */
 export function redactor(token: string): (text: string) => string {
   if (token.length < SHORTEST) return (text) => text;
-  const pattern = new RegExp(Array.from(token, spellings).join(''), 'g');
+  const spellings = Array.from(token, (character) => {
+    const code = character.charCodeAt(0);
+    const hex = code.toString(16);
+    const plain = `\\${character}`.replace(/^\\(?=\w)/, '');
+    return `(?:\\\\{0,7}(?:${plain}|u00${hex}|x${hex})|%${hex}|&#(?:0*${code}|x0*${hex});?)`;
+  });
+  const pattern = new RegExp(spellings.join(''), 'gi');
   return (text) => text.replace(pattern, REDACTED);
 }
 

@@ -59,98 +59,62 @@ interface RetryDeps {
 export async function retried<T extends { do: string }>(
   attempt: () => Promise<T | Retry>,
   options: RetryOptions,
-  { clock, random, signal, onRetry }: RetryDeps,
+  deps: RetryDeps,
 ): Promise<Exclude<T, Retry> | Stop> {
-  const next = schedule(options, clock, random);
+  const next = schedule(options, deps);
   for (let made = 1; ; made++) {
     const decision = await attempt();
     if (!isRetry(decision)) return decision as Exclude<T, Retry>;
+    const { reason, error } = decision;
     const delay = next(decision);
-    if (typeof delay !== 'number')
-      return { do: 'stop', reason: decision.reason, error: delay, last: decision.error };
-    await onRetry?.(decision, delay, made);
-    await clock.sleep(delay, signal);
+    if (typeof delay !== 'number') return { do: 'stop', reason, error: delay, last: error };
+    await deps.onRetry?.(decision, delay, made);
+    await deps.clock.sleep(delay, deps.signal);
   }
 }
 
 const isRetry = (decision: { do: string }): decision is Retry => decision.do === 'retry';
 
 /** Returns the pause before the next attempt, in milliseconds, or the error that ends the attempts. */
-function schedule(
-  { retries, retryDelayMs, maxRetryAfterMs, busyTimeoutMs }: RetryOptions,
-  clock: Pick<Clock, 'monotonic'>,
-  random: () => number,
-): (retry: Retry) => number | ProfilesError {
+function schedule(options: RetryOptions, { clock, random }: RetryDeps) {
+  const { retries, retryDelayMs, maxRetryAfterMs, busyTimeoutMs } = options;
   let [failures, doubts, busyTimes] = [0, 0, 0];
   let busySince: number | null = null;
-  return ({ why, waitMs, error, reason }) => {
+  return ({ why, waitMs, error, reason }: Retry): number | ProfilesError => {
     doubts = why === 'doubt' ? doubts + 1 : 0;
     if (why === 'busy') {
       const now = clock.monotonic();
       busySince ??= now;
       const left = busySince + busyTimeoutMs - now;
-      return left > 0
-        ? Math.min(left, busyDelay(++busyTimes, retryDelayMs))
-        : busyTooLong(reason, busyTimeoutMs);
+      // No jitter, because the service is not overloaded: it is busy with another job. Doubling 0 would give 0, which
+      // would send a million requests in half an hour.
+      const first = Math.max(retryDelayMs, 1);
+      if (left > 0) return Math.min(left, doubled(first, ++busyTimes, Math.max(first, MAX_BUSY_MS)));
+      const problem = { code: 'busy_too_long', timeoutMs: busyTimeoutMs } as const;
+      const message = `the service was busy for ${formatDuration(busyTimeoutMs)}: ${reason}`;
+      return new ServiceError(message, { status: 409, hint: 'resume later', problem });
     }
     if (doubts > 1) return error;
-    if (waitMs !== null && waitMs > maxRetryAfterMs) return waitTooLong(error, waitMs);
+    if (waitMs !== null && waitMs > maxRetryAfterMs) {
+      const problem = { code: 'retry_after_too_long', waitMs } as const;
+      const message = `${error.message}; the service asks to wait ${formatDuration(waitMs)}`;
+      const hint = 'resume after that time';
+      return new ServiceError(message, { ...error, cause: error, hint, problem });
+    }
     failures = why === 'progress' ? 1 : failures + 1;
-    return failures > retries
-      ? gaveUp(error, failures)
-      : (waitMs ?? backoffDelay(failures, retryDelayMs, random));
+    // Full jitter: clients that failed at the same time must not retry at the same time.
+    const backoff = Math.round(random() * doubled(retryDelayMs, failures, MAX_BACKOFF_MS));
+    if (failures <= retries) return waitMs ?? backoff;
+    const Kind = [NetworkError, ContractError].find((kind) => error instanceof kind) ?? ServiceError;
+    const hint = error.hint ?? 'resume when the service answers again';
+    const message = failures > 1 ? `${error.message} (${failures} attempts)` : error.message;
+    return new Kind(message, { ...error, cause: error, hint });
   };
 }
 
-const busyTooLong = (reason: string, timeoutMs: number): ProfilesError =>
-  new ServiceError(`the service was busy for ${formatDuration(timeoutMs)}: ${reason}`, {
-    status: 409,
-    hint: 'resume later',
-    problem: { code: 'busy_too_long', timeoutMs },
-  });
-
-const waitTooLong = (last: ProfilesError, waitMs: number): ProfilesError =>
-  new ServiceError(`${last.message}; the service asks to wait ${formatDuration(waitMs)}`, {
-    status: last.status,
-    requestId: last.requestId,
-    cause: last,
-    hint: 'resume after that time',
-    problem: { code: 'retry_after_too_long', waitMs },
-  });
-
-function gaveUp(last: ProfilesError, attempts: number): ProfilesError {
-  const Kind = [NetworkError, ContractError].find((kind) => last instanceof kind) ?? ServiceError;
-  return new Kind(attempts > 1 ? `${last.message} (${attempts} attempts)` : last.message, {
-    status: last.status,
-    errorCode: last.errorCode,
-    requestId: last.requestId,
-    cause: last,
-    hint: last.hint ?? 'resume when the service answers again',
-    problem: last.problem,
-  });
-}
-
-/**
- * Exponential backoff with full jitter: a random pause from 0 to the limit, so that clients that failed at
- * the same time do not retry at the same time.
- * @param attempt the one that has just failed, from 1
- * @param baseMs the longest first pause; doubles with each attempt
- * @returns whole milliseconds
- */
-const backoffDelay = (attempt: number, baseMs: number, random: () => number): number =>
-  Math.round(random() * Math.min(MAX_BACKOFF_MS, baseMs * 2 ** (attempt - 1)));
-
-/**
- * The pause after a 409. It has no jitter, because the service is not overloaded: it is busy with another
- * job.
- * @param attempt number of the 409 in a row, from 1
- * @param baseMs the first pause; if it is longer than `MAX_BUSY_MS`, all pauses are as long
- */
-function busyDelay(attempt: number, baseMs: number): number {
-  // Doubling 0 gives 0, which would send a million requests in half an hour.
-  const first = Math.max(baseMs, 1);
-  return Math.min(Math.max(first, MAX_BUSY_MS), first * 2 ** (attempt - 1));
-}
+/** The longest pause before an attempt, which doubles with each one that failed. @param failed their number, from 1 */
+const doubled = (firstMs: number, failed: number, mostMs: number): number =>
+  Math.min(mostMs, firstMs * 2 ** (failed - 1));
 
 /**
  * Reads a `Retry-After` header: whole seconds or an HTTP date.
@@ -172,7 +136,6 @@ const HTTP_DATE = /^(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? .*\d\d:\d\d:\d\d/i;
 /** @returns milliseconds since the epoch; null for a text that is not an HTTP date */
 export function parseHttpDate(text: string | null): number | null {
   const value = text?.trim() ?? '';
-  if (!HTTP_DATE.test(value)) return null;
-  const at = Date.parse(value.endsWith('GMT') ? value : `${value} GMT`);
+  const at = HTTP_DATE.test(value) ? Date.parse(value.endsWith('GMT') ? value : `${value} GMT`) : Number.NaN;
   return Number.isNaN(at) ? null : at;
 }

@@ -1,17 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/engine/errors.js';
-import { isLoopback, jobSegment, parseBaseUrl, parseHost } from '../../../src/engine/service/address.js';
-
-describe('parseBaseUrl', () => {
-  it.each([
-    ['https://api.example.com', 'https://api.example.com', ''],
-    ['https://api.example.com/', 'https://api.example.com', ''],
-    ['https://api.example.com:443/eu/', 'https://api.example.com', '/eu'],
-    ['http://127.0.0.1:4100/a/b//', 'http://127.0.0.1:4100', '/a/b'],
-  ])('%s', (text, origin, prefix) => {
-    expect(parseBaseUrl(text, 'base_url')).toMatchObject({ origin, prefix });
-  });
-});
+import { isLoopback, jobSegment, parseHost } from '../../../src/engine/service/address.js';
 
 describe('a host as it is used', () => {
   it.each([

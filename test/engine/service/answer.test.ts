@@ -38,13 +38,11 @@ const until = (retryAfter: string, more: Partial<Reply> = {}): Reply =>
   reply(503, '', { retryAfter, ...more });
 const retry = (waitMs: number | null, maybeSent = false): object => ({ do: 'retry', maybeSent, waitMs });
 const AT_12_00_30 = 'Thu, 29 Feb 2024 12:00:30 GMT';
-const long: Answer = { type: 'lost', reason: 'too long', oversize: true };
 
 it.each<Case>([
   ['no connection', unsent, { ...retry(null), reason: 'h refused the connection' }, retry(null)],
   ['TLS failure', noTls, { do: 'stop' }, { do: 'stop' }],
-  ['lost', lost, { ...retry(null, true), reason: 'h reset the connection' }, retry(null)],
-  ['a reply that is too long', long, { ...retry(null, true), reason: 'too long' }, { do: 'stop' }],
+  ['lost', lost, { ...retry(null, true), reason: 'h reset the connection' }, { do: 'retry', waitMs: null }],
   ['429 without a header', reply(429), retry(null), retry(null)],
   ['429 in seconds', reply(429, '', { retryAfter: '7' }), retry(7_000), retry(7_000)],
   ['429, negative', reply(429, '', { retryAfter: '-7' }), retry(null), retry(null)],

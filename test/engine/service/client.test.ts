@@ -1,6 +1,8 @@
 /** One call of the client, one exchange: what goes out, what comes back. `wire.test.ts` has the examples of the spec. */
+import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/engine/errors.js';
+import { classify } from '../../../src/engine/service/answer.js';
 import type { TestClient } from './support/client.js';
 import { BODY, JOB, TOKEN, testClient } from './support/client.js';
 import { closedPort, httpServer } from './support/servers.js';
@@ -66,6 +68,7 @@ it('gives a submission’s answer as it came, whatever it is', async () => {
     date: expect.stringContaining('GMT'),
     requestId: 'r-9',
     contentType: 'application/json',
+    coding: null,
     body: '{"errors":[{"message":"why"}]}',
     url: `${url}/v1/users/bulk_identify`,
     location: null,
@@ -110,13 +113,24 @@ it.each<[ask: typeof poll, body: unknown, message: RegExp]>([
   [list, { data: [], next: null }, /be an array of records, but .* an object with the keys data, next/],
   [list, {}, /an empty object/],
   [list, 'text', /a string/],
-  [list, [{ id: 1 }, 2], /an array whose item 2 is not an object/],
+  [list, [{ id: 1 }, 2], /be an array of records, but .* an array of 2/],
 ])('%s: %j breaks the contract', async (ask, body, message) => {
   const client = testClient((await server(body)).url);
   const error = await failure(ask(client));
   expect(error).toMatchObject({ name: 'ContractError', message: expect.stringMatching(message) });
   expect(error.message).toMatch(/x-request-id r-9/);
   expect(client.slept).toEqual([]);
+});
+
+it('names the compression of a reply, which it did not ask for', async () => {
+  const { url } = await httpServer((_, response) => {
+    response.writeHead(202, { 'content-encoding': 'gzip' }).end(gzipSync(JSON.stringify(JOB)));
+  });
+  const client = testClient(url, { retries: 0 });
+  const came = 'answered 202 Accepted with data compressed with gzip';
+  const reason = expect.stringContaining(came);
+  expect(classify(await client.submit('users', BODY), 0)).toMatchObject({ why: 'doubt', reason });
+  await expect(client.job('j-1')).rejects.toThrow(came);
 });
 
 it('needs a lookup host for a list', async () => {
@@ -133,10 +147,10 @@ it('gives up a reply without end', async () => {
     response.on('drain', more).on('error', () => {});
     more();
   });
-  const client = testClient(url);
+  const client = testClient(url, { retries: 1 });
   const error = await failure(client.job('j-1')); // 8 MiB: a lookup list may have 64
   expect(error).toMatchObject({ name: 'NetworkError', message: expect.stringMatching(/more than 8 MiB/) });
-  expect(client.slept).toEqual([]);
+  expect(client.slept).toEqual([500]);
 });
 
 describe('polls and lookups', () => {

@@ -278,10 +278,11 @@ describe('a server that', () => {
     await expect(fetched(`http://127.0.0.1:${port}/a.csv`)).rejects.toMatchObject({
       exit: 6,
       message: `http://127.0.0.1:${port}/a.csv: the download failed: 127.0.0.1:${port} refused the connection (ECONNREFUSED)`,
+      hint: 'check the address and the network',
     });
   });
 
-  it('has a certificate of nobody is refused at once', async () => {
+  it('has a certificate of nobody is refused', async () => {
     const certs = new URL('certs/', import.meta.url);
     const key = readFileSync(new URL('self-signed.key', certs));
     const cert = readFileSync(new URL('self-signed.pem', certs));

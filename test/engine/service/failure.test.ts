@@ -47,7 +47,7 @@ it.each<[error: unknown, reason: string, tls: boolean]>([
     true,
   ],
 ])('before anything was sent: %s', (error, reason, tls) => {
-  expect(connectFailure(error, 'h:1')).toMatchObject({ reason, tls });
+  expect(connectFailure(error, 'h:1', 'HTTPS_PROXY')).toMatchObject({ reason, tls });
 });
 
 it.each<[error: unknown, replyStarted: boolean, reason: string]>([

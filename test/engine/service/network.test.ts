@@ -107,12 +107,12 @@ describe('it was sent, and nobody knows what became of it', () => {
     [
       'two lengths',
       (s) => s.write(whole.replace('\r\n\r\n', `\r\nContent-Length: ${half.length}\r\n\r\n`) + JSON_JOB),
-      `${NOT_HTTP}it has two lengths`,
+      CLOSED,
     ],
     [
       'a length and chunks',
       (s) => s.write(`${whole.slice(0, -2)}Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n`),
-      `${NOT_HTTP}it has two lengths`,
+      CLOSED,
     ],
     ['not HTTP', 'SSH-2.0-OpenSSH_9.2\r\n', NOT_HTTP],
   ])('%s', async (_, act, reason) => {

@@ -179,8 +179,6 @@ describe('a SOCKS5 proxy', () => {
   });
 
   it.each<[what: string, act: (socket: Socket) => void, reason: string]>([
-    ['closes the connection', (socket) => socket.end(), 'other side closed'],
-    ['resets the connection', (socket) => void socket.resetAndDestroy(), 'read ECONNRESET'],
     [
       'wants a password',
       (socket) => socket.write(Buffer.from([5, 255])),

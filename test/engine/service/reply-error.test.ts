@@ -79,8 +79,8 @@ describe('replyMessage', () => {
     [
       'a page with a script',
       500,
-      ['text/html', '<!doctype html><style>b{}</style><script>if (a<b) x()</script><p>Sorry &amp; "bye"'],
-      `500 Internal Server Error (HTML page: "Sorry & 'bye'")`,
+      ['text/html', '<!doctype html><style>b{}</style><script>if (a<b) x()</script><p>Sorry, "bye"'],
+      `500 Internal Server Error (HTML page: "Sorry, 'bye'")`,
     ],
     ['an empty page', 500, ['text/html', '<html></html>'], '500 Internal Server Error (HTML page)'],
     ['JSON that calls itself HTML', 500, ['text/html', '{"message":"m"}'], '500 Internal Server Error: m'],
