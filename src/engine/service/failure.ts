@@ -116,7 +116,7 @@ function described(rows: readonly Row[], facts: Record<string, string | undefine
   return null;
 }
 
-/** What `proxy.ts`, net, and dns add to errors. */
+/** What `connection.ts`, net, and dns add to errors. */
 type Known = NodeJS.ErrnoException & Partial<Record<'hostname' | 'address' | 'port' | 'proxy', string>>;
 
 /**
