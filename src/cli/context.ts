@@ -193,7 +193,7 @@ export function createContext(
     state: parent ? parent.context.state : state,
     scope,
     tokenHash: async (texts) => {
-      const { hashToken } = await import('../engine/run/plan-binding.js');
+      const { hashToken } = await import('../engine/run/plan-file.js');
       return hashToken((await token()).reveal(), texts);
     },
     warn,

@@ -6,12 +6,11 @@ import { type ErrorDetails, InterruptedError, ProfilesError, StateError } from '
 import type { ImportEvent } from './events.js';
 import type { ImportOptions } from './options.js';
 import type { Scanned } from './plan/plan.js';
-import { countRows } from './run/accounting.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
 import { checkAtDoor, checkStart, isContinuing, stillOpen, unfinishedOf } from './run/door.js';
 import { openInputs } from './run/inputs.js';
 import { checkOwnFiles } from './run/own-files.js';
-import { startPlan } from './run/plan-binding.js';
+import { startPlan } from './run/plan-file.js';
 import { followed, makePlan, scanInputs } from './run/planning.js';
 import { addRetries, begin, nameRejects, reopen } from './run/record.js';
 import { report } from './run/report.js';
@@ -21,6 +20,7 @@ import { sendRows } from './run/sending.js';
 import { Session } from './run/session.js';
 import type { Start } from './run/start.js';
 import type { Ending } from './run/summary.js';
+import { countRows } from './run/summary.js';
 import { unsentOf } from './run/unsent.js';
 import { sameScope } from './state/scopes.js';
 
@@ -100,7 +100,7 @@ async function* continueUnfinished(session: Session, scanned: Scanned): AsyncGen
 
 /** Records that the session begins, before anything is sent. */
 async function* beginRun(session: Session, ending: Ending): AsyncGenerator<ImportEvent> {
-  const { start, earlier, rejecting, scanned, deps } = session;
+  const { plan, overtakes, earlier, rejecting, scanned, deps } = session;
   const sends = ending.mode === 'sent';
   /** Gives the rejects files their names, and records them. */
   const writeRejects = async () => {
@@ -118,7 +118,7 @@ async function* beginRun(session: Session, ending: Ending): AsyncGenerator<Impor
     // Its file stays until its retries are recorded: before that, their rows count as rejected.
     if (scanned) await nameRejects(session, await writeRejects());
   } else {
-    const planned = start.from === 'plan' ? runPlanned(start.plan, start.again, deps.state) : undefined;
+    const planned = plan ? runPlanned(plan, overtakes, deps.state) : undefined;
     for (const old of await begin(session, scanned!, await writeRejects(), planned, sends)) {
       const message = `this import replaces run ${old} of the same file, which was unfinished`;
       yield { type: 'warning', message };

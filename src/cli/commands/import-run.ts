@@ -6,7 +6,7 @@ import { CanaryError, Exit, ProfilesError, StateError } from '../../engine/error
 import type { Summary } from '../../engine/model.js';
 import { type ImportOptions, NUMBERS } from '../../engine/options.js';
 import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
-import { failedOf, isWithinBound } from '../../engine/run/accounting.js';
+import { failedOf, isWithinBound } from '../../engine/run/summary.js';
 import type { ImportDeps, ImportResult } from '../../engine/run/deps.js';
 import { checkPlanFile, writePlan } from '../../engine/run/plan-file.js';
 import { INPUTS, isCarriedOut, type Start } from '../../engine/run/start.js';

@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { ConfigError, StateError, UsageError } from '../../engine/errors.js';
-import { failedOf } from '../../engine/run/accounting.js';
+import { failedOf } from '../../engine/run/summary.js';
 import { withJobs } from '../../engine/run/summary.js';
 import type { Job } from '../../engine/service/contract.js';
 import { databaseFile } from '../../engine/state/folder.js';

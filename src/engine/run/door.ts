@@ -8,7 +8,7 @@ import type { StoredRun } from '../state/runs.js';
 import { type Scope, sameScope, sameService } from '../state/scopes.js';
 import type { State } from '../state/state.js';
 import { identityOf } from './identity.js';
-import { checkState } from './plan-binding.js';
+import { checkState } from './plan-file.js';
 import type { Session } from './session.js';
 import { isFollowable, isSent, runOfPlan } from './start.js';
 

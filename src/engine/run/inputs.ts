@@ -13,9 +13,8 @@ import {
   spoolRecords,
 } from '../read/index.js';
 import type { ImportDeps } from './deps.js';
-import { locate } from './locate.js';
 import { readAgain } from './origin.js';
-import type { Recorded } from './recorded.js';
+import { locate, type Recorded } from './recorded.js';
 import { type AnySource, expandInputs, fetchSource, type Located, shownInputs } from './sources.js';
 import type { Start } from './start.js';
 

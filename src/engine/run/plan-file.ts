@@ -1,11 +1,128 @@
-/** The file of a saved plan: checked before anything is read, written completely or not at all, and read. */
+/**
+ * What a saved plan holds for: an account of a service, and with `changedOnly` a state as it was when it was made. And its
+ * file: checked before anything is read, written completely or not at all, and read.
+ */
+import { createHash, createHmac } from 'node:crypto';
 import { resolve } from 'node:path';
 import { ProfilesError, UsageError } from '../errors.js';
+import { KINDS, type Kind, kindsOf } from '../model.js';
 import { fileDigest, planFile, readPlan, type SavedPlan } from '../plan/saved-plan.js';
+import type { Scope, State } from '../state/state.js';
 import { fileTrouble, noRoom, writeTrouble } from '../util/file-trouble.js';
 import { readSmallFile } from '../util/read-small-file.js';
 import { replaceFile } from '../util/replace-file.js';
 import { type FileKind, obstacle } from '../util/written-file.js';
+import type { ImportDeps } from './deps.js';
+
+/** What a plan takes down before it reads anything, since others may send while it is made. */
+export interface PlanStart {
+  scope: Scope;
+  /** Milliseconds since the epoch. */
+  at: number;
+  number: number;
+  /** Of all kinds (`stateMark`). */
+  marks: Record<string, string>;
+}
+
+/** Starts a plan to save. @throws UsageError if there is no account, or if what it reads could not be read again */
+export async function startPlan(
+  run: string,
+  at: number,
+  paths: readonly string[],
+  { scope, state, records }: Pick<ImportDeps, 'scope' | 'state' | 'records'>,
+): Promise<PlanStart> {
+  if (records) throw new UsageError('a plan of records cannot be saved: they could not be read again');
+  if (paths.includes('-'))
+    throw new UsageError('a plan of stdin (-) cannot be saved: it could not be read again', {
+      hint: 'save the input to a file first',
+    });
+  if (!scope)
+    throw new UsageError('a plan is saved for an account: there is no token, and no account has been named');
+  const number = await state.runs.numberPlan(run, scope);
+  return { scope, at, number, marks: await stateMark(state, scope, KINDS) };
+}
+
+/**
+ * The account of the plan: its name, or for an account without a name, a hash of the token, base URL and
+ * inputs.
+ */
+export async function accountOf(
+  scope: Scope,
+  inputs: readonly { sha256: string }[],
+  { tokenHash }: Pick<ImportDeps, 'tokenHash'>,
+): Promise<Pick<SavedPlan, 'account' | 'account_hash'>> {
+  if (!tokenHash) return { account: scope.account };
+  return {
+    account: null,
+    account_hash: await tokenHash([scope.base_url, ...inputs.map(({ sha256 }) => sha256)]),
+  };
+}
+
+/** Hashes a token with texts, for plans of an account without a name. Hexadecimal. */
+export const hashToken = (token: string, texts: readonly string[]): string =>
+  createHash('sha256')
+    .update(JSON.stringify([token, ...texts]))
+    .digest('hex');
+
+/** Checks that the plan was made for this service and account. @throws UsageError that names the difference */
+export async function checkAccount(
+  plan: SavedPlan,
+  deps: Pick<ImportDeps, 'scope' | 'tokenHash'>,
+): Promise<void> {
+  const scope = deps.scope!;
+  const { region, base_url, account, account_hash } = plan;
+  const here = await accountOf(scope, plan.inputs, deps);
+  const named = (one: string | null) => (one === null ? 'an account without a name' : `account ${one}`);
+  const what =
+    region !== scope.region
+      ? `region ${region}, not for ${scope.region}`
+      : base_url !== scope.base_url
+        ? `${base_url}, not for ${scope.base_url}`
+        : account !== here.account
+          ? `${named(account)}, not for ${named(here.account)}`
+          : account_hash !== here.account_hash
+            ? 'another token: it was made for an account without a name, which is known by its token'
+            : null;
+  if (what === null) return;
+  throw new UsageError(`the plan is for ${what}`, { problem: { code: 'plan_elsewhere', region, account } });
+}
+
+/** Identifies a state, also after it was moved. */
+export const stateId = (state: Pick<State, 'secret'>): string =>
+  createHmac('sha256', state.secret).update('plan').digest('hex').slice(0, 16);
+
+/**
+ * Identifies the state, and what was sent and completed so far. With another state, or later, other rows may
+ * count as changed.
+ */
+async function stateMark(state: State, scope: Scope, kinds: readonly Kind[]) {
+  const mark: Record<string, string> = { id: stateId(state) };
+  for (const kind of kinds) mark[kind] = await state.known.mark(scope, kind);
+  return mark;
+}
+
+/**
+ * Checks that a `changedOnly` plan was made with this state, and that the state has not changed since.
+ * @throws UsageError
+ */
+export async function checkState(
+  plan: SavedPlan,
+  { state, scope }: Pick<ImportDeps, 'state' | 'scope'>,
+): Promise<void> {
+  if (!plan.state) return;
+  const refuse = (message: string, hint: string): never => {
+    throw new UsageError(message, { hint, problem: { code: 'plan_outdated' } });
+  };
+  const now = await stateMark(state, scope!, kindsOf(plan.inputs));
+  if (now.id !== plan.state.id)
+    refuse('this plan was compared with another state', 'apply it with the state that it was made with');
+  const stale = Object.keys(now).find((kind) => plan.state![kind] !== now[kind]);
+  if (stale)
+    refuse(
+      `the plan is out of date: ${stale} have been sent or completed since it was made`,
+      'make a new one',
+    );
+}
 
 /** The start of every plan file. */
 const BEGINNING = /^\{\s*"version": \d+,\s*"totals": \{/;

@@ -10,13 +10,14 @@ import type { SavedRequest } from '../plan/saved-plan.js';
 import type { Warning } from '../problems.js';
 import { checkScanned } from '../read/index.js';
 import { countRequests } from '../send/read-chunks.js';
-import { countPlanned, countRows, isWithinBound, leftToSend } from './accounting.js';
+import type { RunRequests } from '../state/run-requests.js';
 import { isHeld } from './changes.js';
 import { checkUnchanged } from './door.js';
-import { checkState, type PlanStart } from './plan-binding.js';
+import { checkState, type PlanStart } from './plan-file.js';
 import { planToSave, savedRequest, totalsOfPlan } from './saved-plans.js';
 import { chunkDepsOf } from './sending.js';
 import type { Session } from './session.js';
+import { countPlanned, countRows, isWithinBound, leftToSend } from './summary.js';
 
 /**
  * Scans the inputs, adds rejected rows to the rejects files, and warns of column types that changed since the
@@ -82,11 +83,10 @@ export async function* makePlan(
   scanned: Scanned,
   mark: PlanStart | null,
 ): AsyncGenerator<ImportEvent, Planned> {
-  const { options, deps, start, requests } = session;
+  const { options, deps, plan: saved, earlier } = session;
   const { savePlan, scope, state } = deps;
-  const saved = start.from === 'plan' ? start.plan : null;
-  const continues = session.earlier !== null;
-  const compared = saved || continues ? undefined : await session.changes.all(scanned);
+  // What continues was compared when it began.
+  const compared = saved || earlier ? undefined : await session.changes.all(scanned);
   for (const warning of compared?.warnings ?? []) yield { type: 'warning', ...warning };
   const changes = compared?.changes ?? saved?.changes;
   const made: SavedRequest[] = [];
@@ -112,7 +112,7 @@ export async function* makePlan(
     const columns = scansOf(scanned, 'users').flatMap((scan) => scan.columns);
     plan.properties = checkProperties(columns, records);
   }
-  const found = { totals, changes, requests, continues };
+  const found = { totals, changes, begun: earlier && session.requests };
   const decision = decide(session.planned, found, options);
   yield { type: 'plan', plan, totals: planTotals(decision, found) };
   return { plan, requests: totals.requests, decision };
@@ -130,43 +130,42 @@ export interface Decision {
 interface Found {
   totals: RequestTotals;
   changes: PlanChanges | undefined;
-  requests: Session['requests'];
-  /** Whether an earlier run continues. */
-  continues: boolean;
+  /** The requests of a run that continues; null for a new one. */
+  begun: RunRequests | null;
 }
 
 /** What happens after the plan: the course ends without sending, or sends. Pure. */
 function decide(
   planned: FileRows,
-  { totals, changes, requests, continues }: Found,
+  { totals, changes, begun }: Found,
   options: Pick<ImportOptions, 'dryRun' | 'invalid' | 'maxChanged' | 'failed'>,
 ): Decision {
   const isValid = isWithinBound(planned, options.invalid);
-  // `maxChanged` holds back only new runs.
-  const held = isValid && !continues && isHeld(planned, changes, options);
+  const held = isValid && isHeld(planned, changes, options);
   const stopped_by = held ? 'changed' : isValid ? null : 'invalid';
   const { merged, unchanged } = totals;
   const found = { merged, unchanged: changes?.unchanged ?? unchanged, rejected: changes?.rejected ?? 0 };
   const rows = countPlanned(planned, found);
-  const { unsent: left = 0 } = rows;
-  if (held) return { mode: 'held', rows, left, stopped_by };
-  if (options.dryRun) return { mode: 'planned', rows, left, stopped_by };
-  if (!isValid) {
-    const counted = countRows(planned, requests.all);
-    return { mode: 'refused', rows: counted, left: counted.unsent ?? 0, stopped_by };
-  }
-  const rest = continues ? leftToSend(planned, requests, options.failed) : left;
-  return { mode: 'sent', rows, left: rest, stopped_by };
+  const as = (mode: Decision['mode'], of = rows, left = of.unsent ?? 0): Decision => ({
+    ...{ mode, rows: of, left, stopped_by },
+  });
+  if (held) return as('held');
+  if (options.dryRun) return as('planned');
+  if (!isValid) return as('refused', countRows(planned, begun?.all ?? []));
+  return as('sent', rows, begun ? leftToSend(planned, begun, options.failed) : undefined);
 }
 
 /** The totals of the plan that `decision` follows. */
-function planTotals(decision: Decision, { totals, changes, continues }: Found): PlanTotals {
-  const { read, filtered, rejected, merged, unchanged } = decision.rows;
-  const { requests, bytes } = totals.exact && !continues ? totals : { requests: null, bytes: null };
+function planTotals(
+  { mode, rows, left, stopped_by }: Decision,
+  { totals, changes, begun }: Found,
+): PlanTotals {
+  const { read, filtered, rejected, merged, unchanged } = rows;
+  const { requests, bytes } = totals.exact && !begun ? totals : { requests: null, bytes: null };
   return {
     ...{ read, filtered, rejected, merged, unchanged, requests, bytes },
-    ...(decision.mode !== 'refused' && changes?.rejected && { rejected_before: changes.rejected }),
-    to_send: decision.left,
-    stopped_by: decision.stopped_by,
+    ...(mode !== 'refused' && changes?.rejected && { rejected_before: changes.rejected }),
+    to_send: left,
+    stopped_by,
   };
 }

@@ -9,11 +9,10 @@ import type { RequestRecord } from '../state/requests.js';
 import { RunRequests } from '../state/run-requests.js';
 import type { PlannedRequests, StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
-import { failedOf, retriesOf } from './accounting.js';
 import { identityOf, supersededBy } from './identity.js';
-import { keepPlaces } from './locate.js';
 import type { Session } from './session.js';
 import { storeOptions } from './stored-options.js';
+import { failedOf, retriesOf } from './summary.js';
 
 /** Adds requests that send failed rows of the earlier run again, if any are sent, or those of a canary that did not complete. */
 export function addRetries({ options, requests, canary }: Session, sends: boolean): RequestRecord[] {
@@ -41,8 +40,6 @@ export async function reopen(session: Session, run: StoredRun, retries: RequestR
     requests: retries,
     stays: scanned === null,
   });
-  const locations = scanned?.inputs.map(({ opened }) => opened.location);
-  if (locations) await keepPlaces(run, locations, state);
 }
 
 /**

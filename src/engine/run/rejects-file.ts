@@ -141,11 +141,8 @@ export class RejectsFile {
       try {
         ftruncateSync(this.#handle!, this.#kept);
       } catch {} // the failed write is reported
-      const { message } = error as Error;
-      this.#failure = new StateError(
-        `${this.path ?? this.place.name}: rejected rows cannot be written: ${message}`,
-        { hint: 'make room on the disk', cause: error },
-      );
+      const message = `${this.path ?? this.place.name}: rejected rows cannot be written: ${(error as Error).message}`;
+      this.#failure = new StateError(message, { hint: 'make room on the disk', cause: error });
       if (this.path === null) this.close();
       throw this.#failure;
     }
@@ -178,29 +175,26 @@ function publish(part: string, { name, cwd, mayReplace }: RejectsPlace): string 
 function moveTo(part: string, location: string): boolean {
   try {
     linkSync(part, location);
+    rmSync(part);
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    if (code === 'EEXIST') return false;
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
     // A file system without hard links: another import could take the name in between.
     if (lstatSync(location, { throwIfNoEntry: false })) return false;
     renameSync(part, location);
-    return true;
   }
-  rmSync(part);
   return true;
 }
 
 /** Writes the names in a folder to disk: the records of its rows survive a power failure. */
 function syncFolder(folder: string): void {
-  let handle: number | undefined;
   try {
-    handle = openSync(folder, 'r');
-    fsyncSync(handle);
-  } catch {
-    // Windows cannot open a folder, and some file systems cannot sync one.
-  } finally {
-    if (handle !== undefined) closeSync(handle);
-  }
+    const handle = openSync(folder, 'r');
+    try {
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+  } catch {} // Windows cannot open a folder, and some file systems cannot sync one
 }
 
 /** What a file is known by; null if there is none. Symbolic links are not followed. */

@@ -4,7 +4,7 @@
  */
 import { failureAfter, StateLostError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import type { Kind, NotSent, Plan } from '../model.js';
+import type { Kind, NotSent, Plan, Summary } from '../model.js';
 import { isClosed, placeOf, placeText, sum } from '../send/row-counts.js';
 import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import { RunRequests, submittedRows } from '../state/run-requests.js';
@@ -14,7 +14,16 @@ import type { ImportResult } from './deps.js';
 import { finishOutcomes } from './outcomes.js';
 import { end as endRun, nameRejects } from './record.js';
 import type { Session } from './session.js';
-import { type Ending, exitOf, isFailed, summarize, withoutReasons } from './summary.js';
+import {
+  type Ending,
+  exitOf,
+  isFailed,
+  lastJobs,
+  maybeSentTwice,
+  statusOf,
+  wasSent,
+  withoutReasons,
+} from './summary.js';
 import { notSentBefore, notSentWarnings, unsentOf } from './unsent.js';
 
 /** @param plan the plan to report: for a dry run, and for an import that `maxChanged` holds back */
@@ -47,20 +56,33 @@ export async function* report(
     ...(scanned ? notSentWarnings(notSent, scanned) : []),
   ])
     yield { type: 'warning', message };
+  const causes = rejecting?.causes ?? new CauseTotals();
+  causes.addRefused(records, paths);
   const isOver = !failure || failure instanceof StateLostError;
-  const summary = summarize(ending, {
+  const summary: Summary = {
     run: isRecorded ? session.id : null,
+    status: statusOf(ending),
     kinds: session.kinds,
-    service,
-    inputs: inputs.map((input, at) => ({ ...input, rejects_file: files[at] ?? null })),
-    rejected:
-      rejecting?.first ?? (earlier ? withoutReasons(earlier.summary?.rejected ?? [], earlier.inputs) : []),
-    causes: rejecting?.causes ?? new CauseTotals(),
+    ...service,
+    rows: ending.rows,
+    requests: records.filter(wasSent).length,
+    retries: sum(records, (r) => r.retries),
+    files: inputs.map(({ path, kind, rows }, at) => ({
+      path,
+      kind,
+      rows: { ...rows, rejected: rows.rejected + refusedRows(records, at) },
+      rejects_file: files[at] ?? null,
+    })),
+    rejected: rejecting?.first ?? withoutReasons(earlier?.summary?.rejected ?? [], earlier?.inputs ?? []),
+    causes: causes.list(),
+    jobs: lastJobs(records, paths),
+    maybe_sent_twice: maybeSentTwice(records, paths),
+    ...(notSent.length > 0 && { not_sent: [...notSent] }),
     warnings: [...warnings],
     resume: isRecorded && !isOver ? session.id : null,
-    plan,
-    elapsedMs: clock.monotonic() - session.started,
-  });
+    ...(plan && { plan }),
+    elapsed_seconds: Math.round(clock.monotonic() - session.started) / 1_000,
+  };
   const result = { summary, exit: exitOf(ending), failure };
   if (isRecorded) {
     const distinct = (kind: Kind): number => {
@@ -73,6 +95,12 @@ export async function* report(
   }
   yield { type: 'summary', summary };
   return result;
+}
+
+/** Number of rows of one input that the service refused for good. They are in its rejects file. */
+function refusedRows(records: readonly RequestRecord[], input: number): number {
+  const ranges = notReplaced(records).flatMap((r) => (r.state === 'rejected' ? rangesOf(r) : []));
+  return sum(ranges, (range) => (range.input === input ? range.rows : 0));
 }
 
 /** The most requests that get a warning of their own. */

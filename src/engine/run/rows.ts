@@ -105,7 +105,7 @@ export class RunRows {
     const read = this.#read(items, index, opened, only);
     try {
       if (only !== undefined) yield* read;
-      else yield* inOrder(read, leftOut(filteredRows(opened, reading), opened));
+      else yield* inOrder(read, filteredRows(opened, reading), opened);
     } finally {
       await pool.close();
     }
@@ -211,36 +211,30 @@ const original =
     ...without(outcome, row.reason ?? null),
   });
 
-async function* leftOut(batches: AsyncIterable<OriginalRow[]>, input: OpenedInput): AsyncGenerator<RunRow[]> {
-  for await (const rows of batches) yield rows.map(original(input, 'filtered'));
-}
-
-/** Merges streams of which each has its rows in order. Closes them all when the consumer stops early. */
-async function* inOrder(...streams: AsyncGenerator<RunRow[]>[]): AsyncGenerator<RunRow[]> {
-  const heads = streams.map((stream) => ({ stream, rows: [] as RunRow[], isOver: false }));
+/** Puts the rows that `where` and `limit` leave out in their places among the others. Closes both streams when the consumer stops early. */
+async function* inOrder(
+  read: AsyncGenerator<RunRow[]>,
+  filtered: AsyncGenerator<OriginalRow[]>,
+  input: OpenedInput,
+): AsyncGenerator<RunRow[]> {
+  let waiting: RunRow[] = [];
+  const take = async (): Promise<boolean> => {
+    const next = await filtered.next();
+    if (next.done !== true) waiting = waiting.concat(next.value.map(original(input, 'filtered')));
+    return next.done !== true;
+  };
   try {
-    for (;;) {
-      for (const head of heads) {
-        while (!head.isOver && head.rows.length === 0) {
-          const next = await head.stream.next();
-          head.isOver = next.done === true;
-          head.rows = next.done ? [] : next.value;
-        }
-      }
-      const open = heads.filter(({ rows }) => rows.length > 0);
-      if (open.length === 0) return;
-      const last = Math.min(...open.map(({ rows }) => rows.at(-1)!.row));
-      const whole =
-        open.length === 1 ? open[0]!.rows.splice(0) : open.flatMap((head) => upTo(head.rows, last));
-      yield whole.sort((a, b) => a.row - b.row);
+    for await (const rows of read) {
+      const last = rows.at(-1)!.row;
+      while ((waiting.at(-1)?.row ?? -1) < last && (await take()));
+      const later = waiting.findIndex(({ row }) => row > last);
+      rows.push(...waiting.splice(0, later < 0 ? waiting.length : later));
+      yield rows.sort((a, b) => a.row - b.row);
     }
+    do yield waiting.splice(0);
+    while (await take());
   } finally {
-    for (const { stream } of heads) await stream.return(undefined);
+    await filtered.return(undefined);
+    await read.return(undefined);
   }
-}
-
-/** Takes the rows up to one of them, in order, from the front. */
-function upTo(rows: RunRow[], last: number): RunRow[] {
-  const at = rows.findIndex(({ row }) => row > last);
-  return rows.splice(0, at === -1 ? rows.length : at);
 }

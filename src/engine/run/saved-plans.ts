@@ -22,7 +22,7 @@ import type { RequestRecord } from '../state/requests.js';
 import type { PlannedRequests } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import type { ImportDeps } from './deps.js';
-import { accountOf, type PlanStart, stateId } from './plan-binding.js';
+import { accountOf, type PlanStart, stateId } from './plan-file.js';
 
 /** Makes the plan to save. */
 export async function planToSave(

@@ -17,8 +17,8 @@ import { send } from '../send/send.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { SentIds } from '../state/sent-ids.js';
 import type { State } from '../state/state.js';
-import { isDone } from './accounting.js';
 import type { Session } from './session.js';
+import { isDone } from './summary.js';
 
 /** With this many requests, a thread that records them saves more time than its start takes. */
 const MANY_REQUESTS = 100;

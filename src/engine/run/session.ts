@@ -4,6 +4,7 @@ import type { ImportEvent } from '../events.js';
 import { type FileRows, type Kind, kindsOf } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { plannedRows, type Scanned } from '../plan/plan.js';
+import type { SavedPlan } from '../plan/saved-plan.js';
 import { type OpenedInput, Pool } from '../read/index.js';
 import { isCanaryDue } from '../send/canary.js';
 import { Deadline } from '../send/deadline.js';
@@ -68,7 +69,7 @@ export class Session {
   ) {
     const { state, clock, random, threads, savePlan, stop: signal } = deps;
     const run = start.from === 'run' ? start.run : null;
-    const { created_at } = (start.from === 'plan' ? start.plan : options.plan) ?? {};
+    const { created_at } = this.plan ?? options.plan ?? {};
     this.started = clock.monotonic();
     this.plannedAt = created_at ? Date.parse(created_at) : clock.now();
     this.recorded = recordedIn(start);
@@ -135,6 +136,11 @@ export class Session {
       this.scanned?.inputs.map(({ opened: { path, kind }, scan: { rows } }) => ({ path, kind, rows })) ??
       this.earlier!.inputs
     );
+  }
+
+  /** The saved plan that it carries out, or null. */
+  get plan(): SavedPlan | null {
+    return this.start.from === 'plan' ? this.start.plan : null;
   }
 
   /** Whether it sends rows although newer data of others went out: a plan that is sent again. */

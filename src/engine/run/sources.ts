@@ -3,8 +3,8 @@
  * folder of the run, and stay there until the run has finished.
  */
 import { closeSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
-import { rm, statfs } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { rm } from 'node:fs/promises';
+import { join } from 'node:path';
 import { InputError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import {
@@ -20,7 +20,6 @@ import {
 } from '../read/index.js';
 import { parseWebAddress, type WebAddress } from '../service/address.js';
 import { download, type Sink } from '../service/download.js';
-import { formatSize } from '../util/size.js';
 import type { ImportDeps } from './deps.js';
 
 export type SourceDeps = Pick<
@@ -109,7 +108,6 @@ async function unpack(archive: Archive, to: string, signal: AbortSignal): Promis
   const { path, location, member: wanted, join } = archive;
   const entry = await memberOf(location, { path, wanted, join }, signal);
   const shown = join(entry.fileName);
-  await refuseWithoutSpace(shown, to, entry.uncompressedSize);
   await unpackMember(location, { entry, shown, to }, signal);
   return { path: shown, location: to };
 }
@@ -144,7 +142,6 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
     restart: () => attempt(() => ftruncateSync(file)),
   };
   const receiving = download(address, sink, { ...deps.download, signal, clock, random });
-  let asked = false;
   try {
     for (;;) {
       const next = await receiving.next();
@@ -153,8 +150,6 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
         return;
       }
       const { bytes, total } = next.value;
-      if (!asked && total !== null) await refuseWithoutSpace(shown, to, total);
-      asked = true;
       yield {
         type: 'progress',
         phase: 'downloading',
@@ -172,14 +167,3 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
 }
 
 const NOT_SURE = 'the server did not say how long the file is, so a copy that was cut off would look whole';
-
-/** Checks for free space first, so that a long download does not end with a full disk. @throws StateError */
-async function refuseWithoutSpace(shown: string, to: string, bytes: number): Promise<void> {
-  const disk = await statfs(dirname(to)).catch(() => null);
-  if (disk === null || disk.bavail * disk.bsize >= bytes) return;
-  throw notSpooled(
-    shown,
-    to,
-    new Error(`it takes ${formatSize(bytes)}, and ${formatSize(disk.bavail * disk.bsize)} are free`),
-  );
-}

@@ -14,10 +14,10 @@ import type { StoredRun } from '../state/runs.js';
 import { type Scope, sameScope } from '../state/scopes.js';
 import type { State } from '../state/state.js';
 import { count } from '../util/numbers.js';
-import { failedOf, isDone } from './accounting.js';
 import type { ImportDeps } from './deps.js';
-import { checkAccount } from './plan-binding.js';
+import { checkAccount } from './plan-file.js';
 import { type Repeated, restoreOptions, valuesOf, withoutValues } from './stored-options.js';
+import { failedOf, isDone } from './summary.js';
 
 export type Start =
   /** New inputs; or with `resume`, the unfinished run of the same content, which is found once they are read. */

@@ -1,30 +1,107 @@
-/** Computes the result of an import from its plan and the records of its requests. Pure. */
-
+/**
+ * Accounts for every row of an import, and computes its result from its plan and the records of its requests: what became of
+ * its rows, and what is left to send. Pure.
+ */
 import { Exit, type ExitCode, InterruptedError, ProfilesError, WaitTimeoutError } from '../errors.js';
 import type {
   FileRows,
-  Kind,
   MaybeSentTwice,
   NotSent,
-  Plan,
   Rejection,
   RowCounts,
   RunJob,
   RunStatus,
   Summary,
 } from '../model.js';
+import { isWithin } from '../options/bounds.js';
+import type { ImportOptions, InvalidBound } from '../options.js';
+import { nextStep, rulesOf } from '../send/next.js';
+import { UNSENT } from '../send/request.js';
 import { isAccepted, isClosed, placeOf, runJob, sum } from '../send/row-counts.js';
 import { isShort } from '../service/names.js';
-import {
-  isRejectedBefore,
-  notReplaced,
-  type RequestRecord,
-  type RequestState,
-  rangesOf,
-} from '../state/requests.js';
-import { completedRows, RunRequests } from '../state/run-requests.js';
-import { requestStatus } from '../states.js';
-import type { CauseTotals } from './causes.js';
+import { isRejectedBefore, notReplaced, type RequestRecord, type RequestState } from '../state/requests.js';
+import { completedRows, RunRequests, totalsOf } from '../state/run-requests.js';
+import { REQUESTS, requestStatus } from '../states.js';
+
+/** Counts rows so that `read = filtered + rejected + merged + unchanged + submitted + unknown + unsent`. */
+export function countRows(planned: FileRows, records: readonly RequestRecord[]): RowCounts {
+  const { rejected, merged, unchanged, submitted, completed, unknown } = totalsOf(records);
+  const counts: RowCounts = {
+    read: planned.read,
+    filtered: planned.filtered,
+    rejected: planned.rejected + rejected,
+    merged,
+    unchanged,
+    submitted,
+    completed,
+    ...(unknown > 0 && { unknown }),
+  };
+  const unsent = counts.read - counts.filtered - counts.rejected - merged - unchanged - submitted - unknown;
+  return unsent === 0 ? counts : { ...counts, unsent };
+}
+
+/** Number of rows that a session that continues the run has to send. */
+function openRows(planned: FileRows, records: readonly RequestRecord[]): number {
+  const { unknown = 0, unsent = 0 } = countRows(planned, records);
+  return unknown + unsent - totalsOf(records).given_up;
+}
+
+/** The same for a plan. Nothing is sent yet, so all other rows are unsent. */
+export function countPlanned(
+  planned: FileRows,
+  totals: { merged: number; unchanged: number; rejected: number },
+): RowCounts {
+  const { merged, unchanged } = totals;
+  const rejected = planned.rejected + totals.rejected;
+  const unsent = planned.read - planned.filtered - rejected - merged - unchanged;
+  return {
+    ...planned,
+    rejected,
+    merged,
+    unchanged,
+    submitted: 0,
+    completed: 0,
+    ...(unsent > 0 ? { unsent } : {}),
+  };
+}
+
+/** Number of rows that a run that continues will send. @param again whether it sends its failed rows again */
+export function leftToSend(planned: FileRows, requests: RunRequests, again: boolean): number {
+  const failed = again ? sum(failedOf(requests), ({ rows }) => rows) : 0;
+  return openRows(planned, requests.all) + failed;
+}
+
+/** Whether an import may continue with this many invalid rows. */
+export function isWithinBound(rows: FileRows, bound: InvalidBound): boolean {
+  if (rows.rejected === 0 || bound === 'any') return true;
+  if (bound === 'none') return false;
+  return isWithin(rows.rejected, rows.read - rows.filtered, bound);
+}
+
+/** Whether nothing is left to send, and with `wait`, no job is left to follow. */
+export const isDone = (
+  planned: FileRows,
+  requests: RunRequests,
+  options: Pick<ImportOptions, 'wait' | 'onFailure' | 'isolateJobs'>,
+): boolean =>
+  openRows(planned, requests.all) <= 0 &&
+  !requests.all.some((r) => r.parent === null && nextStep(r, requests, rulesOf(options))) &&
+  !(options.wait && requests.all.some((r) => requestStatus(r) === 'accepted'));
+
+/** Requests with rows that, as far as is known, the service does not have. */
+export const failedOf = ({ ends }: RunRequests): RequestRecord[] =>
+  ends.filter((r) => r.rows > 0 && REQUESTS[requestStatus(r)].again === 'retry');
+
+/** Makes a request for each failed one, to send the same rows again. Does not add them to `requests`. */
+export const retriesOf = (requests: RunRequests, failed: readonly RequestRecord[]): RequestRecord[] =>
+  failed.map((r, at) => ({
+    ...r,
+    ...UNSENT,
+    seq: requests.next + at,
+    parent: r.seq,
+    state: 'waiting',
+    digest: '',
+  }));
 
 /** Whether its rows count as failed: its job failed, or it was given up. Rejected requests do not count. */
 export const isFailed = (r: RequestRecord): boolean => ['failed', 'refused'].includes(requestStatus(r));
@@ -33,71 +110,16 @@ export const isFailed = (r: RequestRecord): boolean => ['failed', 'refused'].inc
 const leftOutRows = (records: readonly RequestRecord[]): number =>
   sum(notReplaced(records).filter(isClosed), (r) => r.left_out);
 
-/** Number of rows of one input that the service refused for good. They are in its rejects file. */
-const refusedRows = (records: readonly RequestRecord[], input: number): number =>
-  sum(
-    notReplaced(records)
-      .filter((r) => r.state === 'rejected')
-      .flatMap(rangesOf)
-      .filter((range) => range.input === input),
-    ({ rows }) => rows,
-  );
-
-/** What the result document needs in addition to `Ending`. */
-export interface Facts {
-  run: string | null;
-  kinds: Kind[];
-  service: { account: string | null; region: string; base_url: string };
-  inputs: { path: string; kind: Kind; rows: FileRows; rejects_file: string | null }[];
-  rejected: Rejection[];
-  /** Causes of rejected rows. `summarize` adds those of rows that the service refused. */
-  causes: CauseTotals;
-  warnings: string[];
-  resume: string | null;
-  plan: Plan | undefined;
-  elapsedMs: number;
-}
-
 const NEVER_SENT = new Set<RequestState>(['withdrawn', 'waiting', 'divided', 'failed', 'unsent']);
 
-const wasSent = (r: RequestRecord): boolean => r.rows > 0 && !NEVER_SENT.has(r.state) && !isRejectedBefore(r);
-
-/** The result document (contract §3 "Result"). */
-export function summarize(ending: Ending, facts: Facts): Summary {
-  const { records, notSent = [] } = ending;
-  const paths = facts.inputs.map(({ path }) => path);
-  facts.causes.addRefused(records, paths);
-  return {
-    run: facts.run,
-    status: statusOf(ending),
-    kinds: facts.kinds,
-    ...facts.service,
-    rows: ending.rows,
-    requests: records.filter(wasSent).length,
-    retries: sum(records, (r) => r.retries),
-    files: facts.inputs.map(({ rows, ...input }, index) => ({
-      path: input.path,
-      kind: input.kind,
-      rows: { ...rows, rejected: rows.rejected + refusedRows(records, index) },
-      rejects_file: input.rejects_file,
-    })),
-    rejected: facts.rejected,
-    causes: facts.causes.list(),
-    jobs: lastJobs(records, paths),
-    maybe_sent_twice: maybeSentTwice(records, paths),
-    ...(notSent.length > 0 && { not_sent: [...notSent] }),
-    warnings: facts.warnings,
-    resume: facts.resume,
-    ...(facts.plan ? { plan: facts.plan } : {}),
-    elapsed_seconds: Math.round(facts.elapsedMs) / 1_000,
-  };
-}
+export const wasSent = (r: RequestRecord): boolean =>
+  r.rows > 0 && !NEVER_SENT.has(r.state) && !isRejectedBefore(r);
 
 /**
  * The jobs in the result document. If rows were sent again, the last job that had them counts. Rejected requests appear
  * in `causes`.
  */
-function lastJobs(records: readonly RequestRecord[], paths: readonly string[]): RunJob[] {
+export function lastJobs(records: readonly RequestRecord[], paths: readonly string[]): RunJob[] {
   const requests = new RunRequests(records);
   const last = requests.ends
     .filter(({ state }) => state !== 'rejected')

@@ -12,10 +12,12 @@ import {
 } from '../../../src/engine/errors.js';
 import type { Rejection, RowCounts } from '../../../src/engine/model.js';
 import type { InvalidBound } from '../../../src/engine/options.js';
-import { countPlanned, countRows, isWithinBound } from '../../../src/engine/run/accounting.js';
 import {
+  countPlanned,
+  countRows,
   type Ending,
   exitOf,
+  isWithinBound,
   jobsOf,
   keepFirst,
   maybeSentTwice,
