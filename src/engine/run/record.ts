@@ -10,6 +10,7 @@ import { RunRequests } from '../state/run-requests.js';
 import type { PlannedRequests, StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import { identityOf, supersededBy } from './identity.js';
+import { keepPlaces } from './recorded.js';
 import type { Session } from './session.js';
 import { storeOptions } from './stored-options.js';
 import { failedOf, retriesOf } from './summary.js';
@@ -40,6 +41,8 @@ export async function reopen(session: Session, run: StoredRun, retries: RequestR
     requests: retries,
     stays: scanned === null,
   });
+  const locations = scanned?.inputs.map(({ opened }) => opened.location);
+  if (locations) await keepPlaces(run, locations, state);
 }
 
 /**

@@ -9,9 +9,11 @@ import type { ImportEvent } from '../events.js';
 import type { CellType, Format, Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { PlannedInput } from '../plan/plan.js';
-import { digestFile } from '../read/index.js';
+import { digestFile, notSpooled } from '../read/index.js';
 import { isWebAddress } from '../service/address.js';
 import type { StoredRun } from '../state/runs.js';
+import type { State } from '../state/state.js';
+import { replaceFile } from '../util/replace-file.js';
 import type { ImportDeps } from './deps.js';
 import { type DigestedInput, digestInputs, expandInputs, fetchSource, type Located } from './sources.js';
 import type { Start } from './start.js';
@@ -87,6 +89,32 @@ const ofRun = ({ run, item_format, inputs, options }: StoredRun): Recorded => ({
   },
 });
 
+/** Has pairs of an input's index and where it is on this machine, where that differs from the run. */
+const PLACES_FILE = 'inputs.json';
+
+/** Records where the inputs of a run are on this machine, so that they are named once. @param locations by index */
+export async function keepPlaces(
+  { run, inputs }: StoredRun,
+  locations: readonly string[],
+  { spools }: Pick<State, 'spools'>,
+): Promise<void> {
+  const moved = [...locations.entries()].filter(([index, location]) => inputs[index]?.location !== location);
+  if (moved.length === 0) return;
+  const file = join(spools.folder(run), PLACES_FILE);
+  await replaceFile(file, JSON.stringify(moved)).catch((error: unknown) => {
+    throw notSpooled('the places of the inputs', file, error);
+  });
+}
+
+/** Empty if this machine does not have the file, or only a part of it. */
+function readPlaces(run: string, { spools }: Pick<State, 'spools'>): Map<number, string> {
+  try {
+    return new Map(JSON.parse(spools.read(run, PLACES_FILE)) as [number, string][]);
+  } catch {
+    return new Map();
+  }
+}
+
 type Copy = () => Parameters<typeof fetchSource>[1];
 
 /**
@@ -115,12 +143,15 @@ export async function* locate(
     const message = `is not an input of ${record.name}, or its content has changed`;
     throw new InputError(message, { file: stray.path, hint: record.otherwise });
   }
+  const places = readPlaces(record.run, deps.state);
   const found: Located[] = [];
-  for (const input of record.inputs) {
+  for (const [index, input] of record.inputs.entries()) {
     const at = others.findIndex(({ digest }) => digest === input.digest);
     const [other] = at >= 0 ? others.splice(at, 1) : [];
     const location =
-      other?.location ?? (await onThisMachine(input, deps)) ?? (yield* fetchAgain(record, input, copy, deps));
+      other?.location ??
+      (await onThisMachine(input, places.get(index), deps)) ??
+      (yield* fetchAgain(record, input, copy, deps));
     // A run names it as it began; a plan, as it is named now.
     found.push({ path: input.location === undefined ? (other?.path ?? input.path) : input.path, location });
   }
@@ -133,10 +164,11 @@ export async function* locate(
  */
 async function onThisMachine(
   { path, location, digest }: RecordedInput,
+  known: string | undefined,
   { cwd, stop }: ImportDeps,
 ): Promise<string | null> {
   const isFetched = path === '-' || isWebAddress(path);
-  const places = [location, isFetched ? undefined : resolve(cwd, path)];
+  const places = [known, location, isFetched ? undefined : resolve(cwd, path)];
   const existing = places.filter((place) => place !== undefined && existsSync(place)) as string[];
   const here = [...new Map(existing.map((place) => [realpathSync(place), place])).values()];
   for (const place of here.length > 1 ? here : []) {
