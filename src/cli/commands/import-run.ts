@@ -6,11 +6,11 @@ import { CanaryError, Exit, ProfilesError, StateError } from '../../engine/error
 import type { Summary } from '../../engine/model.js';
 import { type ImportOptions, NUMBERS } from '../../engine/options.js';
 import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
-import { failedOf, isWithinBound } from '../../engine/run/summary.js';
 import type { ImportDeps, ImportResult } from '../../engine/run/deps.js';
 import { checkPlanFile, writePlan } from '../../engine/run/plan-file.js';
 import { INPUTS, isCarriedOut, type Start } from '../../engine/run/start.js';
 import { hasConditions, hasSets } from '../../engine/run/stored-options.js';
+import { failedOf, isWithinBound } from '../../engine/run/summary.js';
 import type { Unsent } from '../../engine/run/unsent.js';
 import { isWebAddress } from '../../engine/service/address.js';
 import type { ServiceClient } from '../../engine/service/client.js';

@@ -2,8 +2,7 @@
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { ConfigError, StateError, UsageError } from '../../engine/errors.js';
-import { failedOf } from '../../engine/run/summary.js';
-import { withJobs } from '../../engine/run/summary.js';
+import { failedOf, withJobs } from '../../engine/run/summary.js';
 import type { Job } from '../../engine/service/contract.js';
 import { databaseFile } from '../../engine/state/folder.js';
 import type { RequestRecord } from '../../engine/state/requests.js';
