@@ -36,14 +36,8 @@ function section(command, parents) {
 /** The output of a command line, as preformatted text. */
 async function printed(...argv) {
   const chunks = [];
-  const stream = () =>
-    new Writable({
-      write: (chunk, _encoding, done) => {
-        chunks.push(String(chunk));
-        done();
-      },
-    });
-  const world = { env: {}, platform: 'linux', cwd: '.', stdout: stream(), stderr: stream() };
+  const stream = new Writable({ write: (chunk, _, done) => done(void chunks.push(String(chunk))) });
+  const world = { env: {}, platform: 'linux', cwd: '.', stdout: stream, stderr: stream };
   const code = await runCommand(argv, { ...world, stop: new AbortController().signal });
   if (code !== 0) throw new Error(`profiles ${argv.join(' ')}: exit ${code}: ${chunks.join('')}`);
   const [, ...lines] = chunks.join('').trimEnd().split('\n'); // the first line is its heading
@@ -51,16 +45,15 @@ async function printed(...argv) {
 }
 
 const root = await commandTree([], { stdout: process.stdout }, unwired);
-const commands = [];
-for (const { name } of root.commands.map((command) => ({ name: command.name() }))) {
-  const tree = await commandTree([name], { stdout: process.stdout }, unwired);
-  commands.push(
-    section(
-      tree.commands.find((command) => command.name() === name),
-      [],
-    ),
+const sections = root.commands.map(async (command) => {
+  const name = command.name();
+  const { commands } = await commandTree([name], { stdout: process.stdout }, unwired);
+  return section(
+    commands.find((one) => one.name() === name),
+    [],
   );
-}
+});
+const commands = await Promise.all(sections);
 
 const page = [
   `.TH PROFILES 1 "" "profiles ${version}" "User Commands"\n`,

@@ -19,7 +19,8 @@ const LIBRARY = `
   console.log(valid);
 `;
 
-const [, stated] = /All (\d+) packages that it installs/.exec(await readFile('README.md', 'utf8')) ?? [];
+const readme = await readFile('README.md', 'utf8');
+const [, stated] = /All (\d+) packages that it installs/.exec(readme) ?? [];
 
 /**
  * Tries to publish, as far as that is possible without an account. Warnings are errors: npm corrects
@@ -43,15 +44,12 @@ async function cloneTo(folder) {
   }
 }
 
-/** The commands below "Your first import" in the README, without comments. */
-async function firstImport() {
-  const text = await readFile('README.md', 'utf8');
-  const block = /^## Your first import\n[^`]*```sh\n([\s\S]*?)```/m.exec(text)[1];
-  return block
-    .split('\n')
-    .map((line) => line.replace(/ {2,}#.*/, '').trim())
-    .filter(Boolean);
-}
+/** The commands below "Your first import", without comments. */
+const firstImport = /^## Your first import\n[^`]*```sh\n([\s\S]*?)```/m
+  .exec(readme)[1]
+  .split('\n')
+  .map((line) => line.replace(/ {2,}#.*/, '').trim())
+  .filter(Boolean);
 
 /**
  * Installs globally into an empty prefix, from the packed file or from a clone. Then runs the commands of the
@@ -81,7 +79,7 @@ async function installGlobally({ root, node, file, way }) {
   await mkdir(join(at('work'), 'fixtures'));
   await copyFile(resolve('fixtures/companies.csv'), join(at('work'), 'fixtures/companies.csv'));
   const here = { cwd: at('work'), env };
-  for (const line of await firstImport()) await run(line, { ...here, shell: true });
+  for (const line of firstImport) await run(line, { ...here, shell: true });
   const { stdout: script } = await run('profiles completion bash', { ...here, shell: true });
   if (!script.includes('profiles')) throw new Error(`${way}: no completion script`);
   if (windows) return;
@@ -101,7 +99,6 @@ try {
   );
 
   await dryPublish(file);
-
   const results = [];
   for (const wanted of chosenNodes()) {
     const { version, binary, env: path } = await nodeOf(wanted);
@@ -116,19 +113,10 @@ try {
     const lock = JSON.parse(await readFile(join(cwd, 'node_modules/.package-lock.json'), 'utf8'));
     const packages = Object.keys(lock.packages).length;
     if (packages !== Number(stated)) throw new Error(`${packages} packages, README.md says ${stated}`);
-    const started = performance.now();
-    const imported = await run(
-      'npx',
-      ['profiles', 'import', 'companies.csv', '--region', 'sandbox', '--json'],
-      here,
-    );
-    const seconds = ((performance.now() - started) / 1000).toFixed(1);
+    const words = ['profiles', 'import', 'companies.csv', '--region', 'sandbox', '--json'];
+    const imported = await run('npx', words, here);
     const { status, rows } = JSON.parse(imported.stdout);
-    const library = await run(
-      process.platform === 'win32' ? 'node.exe' : 'node',
-      ['--input-type=module', '-e', LIBRARY],
-      { cwd, env },
-    );
+    const library = await run(binary, ['--input-type=module', '-e', LIBRARY], { cwd, env });
     if (status !== 'completed' || rows.completed !== rows.read || library.stdout.trim() !== 'true') {
       throw new Error(`Node ${version}: import ${status}, library ${library.stdout}`);
     }
@@ -136,13 +124,7 @@ try {
     await installGlobally({ ...given, way: 'tarball' });
     // Once is enough, because its dependencies are the same for each version of Node.
     if (results.length === 0) await installGlobally({ ...given, way: 'clone' });
-    results.push({
-      node: version,
-      packages,
-      import: status,
-      rows: rows.completed,
-      seconds,
-    });
+    results.push({ node: version, packages, import: status, rows: rows.completed });
   }
   console.table(results);
 } finally {

@@ -18,25 +18,17 @@ try {
 
   npm('ci');
   npm('run', 'notices', '--', '--check');
-  npm('run', 'knip');
-  npm('test');
-  npm('run', 'test:processes');
-  npm('run', 'test:nodes');
-  npm('run', 'test:packed');
+  for (const script of ['knip', 'test', 'test:processes', 'test:nodes', 'test:packed']) npm('run', script);
   check(git('status', '--porcelain') === '', 'the checks changed the working tree: look at git status');
   npm('pack');
 
   const file = `${name}-${version}.tgz`;
-  // The packed file is published as it is, so what is missing in package.json must be added before packing.
-  const missing = [
-    !repository && 'name the repository in package.json: provenance is held against it',
-  ].filter(Boolean);
-  const steps = missing.length
-    ? [...missing, 'commit, and npm run release again']
-    : [
-        `git tag v${version} && git push origin v${version}`,
-        `in CI, which can vouch for where it was built: npm publish --provenance ${file}`,
-      ];
+  const steps = [
+    // The packed file is published as it is, so what is missing in package.json must be added before packing.
+    ...(repository ? [] : ['name the repository in package.json, commit, and npm run release again']),
+    `git tag v${version} && git push origin v${version}`,
+    `in CI, which can vouch for where it was built: npm publish --provenance ${file}`,
+  ];
   console.log(`\n${file} is what was tested. What is left is for a person:`);
   for (const [index, step] of steps.entries()) console.log(`  ${index + 1}. ${step}`);
 } catch (error) {

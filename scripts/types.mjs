@@ -17,7 +17,6 @@ const WRITTEN_OUT = new Map([['engine/service/contract.d.ts Job', 'engine/librar
  * @property {Set<string>} exported names of declarations that are exported
  * @property {Map<string, Source>} imports by local name
  * @property {Map<string, Source>} reexports by exported name
- * @property {string[]} stars modules that are completely exported again (`export *`)
  */
 
 /**
@@ -58,17 +57,6 @@ async function assemble(root, entry) {
     return module;
   }
 
-  /** The first of these modules that exports the name, itself or through `export *`. */
-  async function among(files, name) {
-    for (const from of files) {
-      const { exported, reexports, stars } = await load(from);
-      if (exported.has(name) || reexports.has(name)) return { from, name };
-      const source = await among(stars, name);
-      if (source) return source;
-    }
-    return undefined;
-  }
-
   /** Adds a declaration, and all others that it refers to. @param {Source} source */
   async function take({ from: given, name }) {
     const from = WRITTEN_OUT.get(`${given} ${name}`) ?? given;
@@ -77,10 +65,10 @@ async function assemble(root, entry) {
       packages.set(name, from);
       return;
     }
-    const { declared, imports, reexports, stars } = await load(from);
+    const { declared, imports, reexports } = await load(from);
     const text = declared.get(name);
     if (text === undefined) {
-      const source = reexports.get(name) ?? imports.get(name) ?? (await among(stars, name));
+      const source = reexports.get(name) ?? imports.get(name);
       if (!source) throw new Error(`${from} has no ${name}`);
       await take(source);
       return;
@@ -115,33 +103,25 @@ const DECLARATION = new RegExp(String.raw`${START}[\s\S]*?(?=${START}|$(?![\s\S]
 
 /** Parses a declaration file in the form that tsc writes. @returns {Module} */
 function parse(text, file) {
-  const module = {
-    head: '',
-    declared: new Map(),
-    exported: new Set(),
-    imports: new Map(),
-    reexports: new Map(),
-    stars: [],
-  };
+  const [imports, reexports, declared] = [new Map(), new Map(), new Map()];
+  const module = { head: '', declared, exported: new Set(), imports, reexports };
   const fileOf = (path) =>
     path.startsWith('.') ? join(dirname(file), path.replace(/\.js$/, '.d.ts')) : path;
   const [head] = new RegExp(`^${COMMENT}`).exec(text) ?? [''];
   for (const piece of text.match(DECLARATION) ?? []) {
-    const star = /^export \* from '(\.[^']+)';/m.exec(piece);
     const list = /^(import|export) (?:type )?\{([^}]*)\} from '([^']+)';/m.exec(piece);
     const declaration =
       /^(export )?(?:declare )?(?:abstract )?(?:const|function|class|interface|type) ([\w$]+)/m.exec(piece);
-    if (star) module.stars.push(fileOf(star[1]));
-    else if (list) {
+    if (list) {
       const [, word, names, path] = list;
       if (piece.startsWith(head)) module.head = head; // the comment of the file comes before its imports
       const from = fileOf(path);
       for (const [, name, alias = name] of names.matchAll(/(?:type )?([\w$]+)(?: as ([\w$]+))?(?:,|\s*$)/g)) {
-        (word === 'import' ? module.imports : module.reexports).set(alias, { from, name });
+        (word === 'import' ? imports : reexports).set(alias, { from, name });
       }
     } else if (declaration) {
       const [, exported, name] = declaration;
-      module.declared.set(name, (module.declared.get(name) ?? '') + piece);
+      declared.set(name, (declared.get(name) ?? '') + piece);
       if (exported) module.exported.add(name);
     } else if (!/^(?:import .*|export \{\});$/m.test(piece)) {
       throw new Error(`${file}: not understood: ${piece}`);

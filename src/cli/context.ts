@@ -168,8 +168,10 @@ export function createContext(
   });
 
   const startEmbedded = async (found: Settings): Promise<Service> => {
-    const { startEmbedded: start } = await import('../sandbox/sandbox.js');
-    const sandbox = await start({ stateDir: found.stateDir, clock: world.clock });
+    const { startSandbox } = await import('../sandbox/sandbox.js');
+    // Its token is a random one, made for this process.
+    const options = { dataDir: found.stateDir, clock: world.clock, ports: { eu: null }, ledgerIds: false };
+    const sandbox = await startSandbox(options);
     closers.push(() => sandbox.stop());
     return { baseUrl: sandbox.url, lookupBaseUrl: sandbox.lookupUrl, token: sandbox.token };
   };

@@ -15,15 +15,9 @@ export interface Problem {
   message: string;
 }
 
-export const text = (type: string, body: string, status = 200): Answer => ({
-  status,
-  headers: { 'content-type': type },
-  body,
-});
-
 export function json<T>(status: number, value: T, headers: Record<string, string> = {}): Answer<T> {
-  const { headers: type, body } = text('application/json; charset=utf-8', JSON.stringify(value));
-  return { status, headers: { ...type, ...headers }, body };
+  const type = { 'content-type': 'application/json; charset=utf-8' };
+  return { status, headers: { ...type, ...headers }, body: JSON.stringify(value) };
 }
 
 /** `error_code`, where it is not the name of the status. The spec shows no values. */
@@ -57,6 +51,31 @@ export function refuse(
   const error_code = CODES[status] ?? error.toLowerCase().replaceAll(' ', '_');
   const errors = list.map(({ where = '', message }) => ({ details: where, error, error_code, message }));
   return json(status, { errors }, headers) as Answer<never>;
+}
+
+/** Thrown where it is found out that a request is to be refused. */
+export class Refusal extends Error {
+  readonly answer: Answer<never>;
+
+  constructor(...given: Parameters<typeof refuse>) {
+    super('refused');
+    this.answer = refuse(...given);
+  }
+}
+
+/** The answer to what was thrown: a refusal, or what should not happen, such as a full disk. */
+export function answerTo(error: unknown): Answer<never> {
+  if (error instanceof Refusal) return error.answer;
+  return refuse(500, { message: `the sandbox failed: ${error instanceof Error ? error.message : error}` });
+}
+
+/** @throws Refusal */
+export function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Refusal(400, { where: 'body', message: `not JSON: ${(error as Error).message}` });
+  }
 }
 
 /** The HTML page of a proxy that answers in place of the service. */

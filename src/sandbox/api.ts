@@ -4,7 +4,7 @@
  */
 import * as z from 'zod';
 import { UsageError } from '../engine/errors.js';
-import { type Answer, json, refuse } from './answer.js';
+import { type Answer, answerTo, json, parseJson, Refusal, refuse } from './answer.js';
 import { REQUEST_FILTERS } from './ledger.js';
 import type { Service } from './operations.js';
 import * as views from './views.js';
@@ -36,25 +36,17 @@ function route<T, Q extends z.ZodRawShape, B = undefined>(
   body?: z.ZodType<B>,
 ) {
   return async (given: URLSearchParams, text: string): Promise<Answer<T>> => {
-    const asked = z.strictObject(query).safeParse(Object.fromEntries(given));
-    if (!asked.success) return invalid(asked.error, 'query');
-    if (body === undefined) return act(asked.data as z.infer<z.ZodObject<Q>>, undefined as B);
-    let value: unknown;
-    try {
-      value = JSON.parse(text);
-    } catch (error) {
-      return refuse(400, { where: 'body', message: `not JSON: ${(error as Error).message}` });
-    }
-    const sent = body.safeParse(value);
-    return sent.success ? act(asked.data as z.infer<z.ZodObject<Q>>, sent.data) : invalid(sent.error, 'body');
+    const asked = checked('query', z.strictObject(query), Object.fromEntries(given));
+    return act(asked, body === undefined ? (undefined as B) : checked('body', body, parseJson(text)));
   };
 }
 
-function invalid({ issues }: z.ZodError, otherwise: string): Answer<never> {
-  return refuse(
-    422,
-    issues.map(({ path, message }) => ({ where: path.join('.') || otherwise, message })),
-  );
+/** @throws Refusal */
+function checked<T>(what: string, schema: z.ZodType<T>, value: unknown): T {
+  const { data, error } = schema.safeParse(value);
+  if (!error) return data as T;
+  const problems = error.issues.map(({ path, message }) => ({ where: path.join('.') || what, message }));
+  throw new Refusal(422, problems);
 }
 
 /** The state of the sandbox at a glance. */
@@ -103,7 +95,8 @@ function routesOf(service: Service) {
     'GET /profile.json': route(oneProfile, ({ kind, region, id }) => {
       const held = world.profile(kind, id, region);
       // Sent as text, so that numbers stay as they were sent.
-      return held ? { ...json(200, null), body: held.json } : refuse(404, { message: 'no such profile' });
+      if (!held) throw new Refusal(404, { message: 'no such profile' });
+      return { ...json(200, null), body: held.json };
     }),
     'GET /jobs': route(page, ({ offset, limit }) => {
       const jobs = world.jobs(offset, limit).map(views.jobLine);
@@ -139,7 +132,7 @@ function routesOf(service: Service) {
           faults.add(spec);
         } catch (error) {
           if (!(error instanceof UsageError)) throw error;
-          return refuse(422, { where: 'spec', message: `${error.message}; ${error.hint}` });
+          throw new Refusal(422, { where: 'spec', message: `${error.message}; ${error.hint}` });
         }
         return json(201, { faults: faults.list() });
       },
@@ -147,7 +140,7 @@ function routesOf(service: Service) {
     ),
     'DELETE /faults': route({ spec: z.string().optional() }, ({ spec }) => {
       if (spec === undefined) faults.clear();
-      else if (!faults.remove(spec)) return refuse(404, { message: `there is no fault ${spec}` });
+      else if (!faults.remove(spec)) throw new Refusal(404, { message: `there is no fault ${spec}` });
       return json(200, { faults: faults.list() });
     }),
     'GET /ledger': route({ after: z.coerce.number().int().min(0).default(0) }, ({ after }) =>
@@ -192,8 +185,7 @@ export function createApi(service: Service): Api {
       try {
         return await routes[line as keyof Routes](searchParams, body);
       } catch (error) {
-        const message = error instanceof Error ? error.message : error;
-        return refuse(500, { message: `the sandbox failed: ${message}` });
+        return answerTo(error);
       }
     },
   };

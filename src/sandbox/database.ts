@@ -56,13 +56,13 @@ const SCHEMA = `
 
 /**
  * Opens `sandbox.db` in `dataDir`, or an empty database in memory. Both are private. When a commit returns, its data is on disk.
- * @param dataDir null for memory
+ * @param dataDir undefined for memory
  * @throws StateError if it cannot be opened, or is of another version
  */
-export function openDatabase(dataDir: string | null): Database {
-  const file = dataDir === null ? ':memory:' : join(dataDir, DATABASE_FILE);
+export function openDatabase(dataDir: string | undefined): Database {
+  const file = dataDir === undefined ? ':memory:' : join(dataDir, DATABASE_FILE);
   try {
-    if (dataDir !== null) {
+    if (dataDir !== undefined) {
       privateFolder(dataDir);
       // Before SQLite opens it: its -wal and -shm files get the same mode.
       privateFile(file);
@@ -70,7 +70,7 @@ export function openDatabase(dataDir: string | null): Database {
     const native = new DatabaseSync(file, { timeout: BUSY_MS });
     useWriteAheadLog(native, BUSY_MS);
     native.exec('PRAGMA synchronous = FULL;');
-    const db = new Database(native, dataDir === null);
+    const db = new Database(native);
     const version = (): number => db.one<{ user_version: number }>('PRAGMA user_version')!.user_version;
     if (version() === 0) {
       // Checked again, because another process may have been first.
@@ -96,10 +96,7 @@ type Value = string | number | null;
 export class Database {
   readonly #statements = new Map<string, ReturnType<DatabaseSyncInstance['prepare']>>();
 
-  constructor(
-    private readonly native: DatabaseSyncInstance,
-    readonly inMemory: boolean,
-  ) {}
+  constructor(private readonly native: DatabaseSyncInstance) {}
 
   all<T>(sql: string, ...values: Value[]): T[] {
     return this.#prepared(sql).all(...values) as T[];
@@ -123,16 +120,9 @@ export class Database {
     this.native.exec(sql);
   }
 
-  /** Makes a function that SQL can call with two texts. */
-  define(name: string, work: (a: string, b: string) => Value): void {
-    this.native.function(name, { deterministic: true }, (a: unknown, b: unknown) =>
-      work(String(a), String(b)),
-    );
-  }
-
   /**
    * Runs `work` as one transaction, isolated from other processes, or as a part of the one that is open. It is
-   * on disk when this returns. One that is `DEFERRED` only reads, or writes to temporary tables.
+   * on disk when this returns. One that is `DEFERRED` only reads.
    */
   transaction<T>(work: () => T, mode: 'IMMEDIATE' | 'DEFERRED' = 'IMMEDIATE'): T {
     if (this.native.isTransaction) return work();

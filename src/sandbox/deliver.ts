@@ -1,6 +1,5 @@
 /** What a fault does to an answer: to its content, and to how it is sent. */
 import type { ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Answer, htmlPage, refuse } from './answer.js';
 import { FAULTS, type Fault } from './faults.js';
@@ -50,7 +49,7 @@ export async function deliver(
   fault: Fault | undefined,
   stop: AbortSignal,
 ): Promise<boolean> {
-  const socket = await connectionOf(reply);
+  const { socket } = reply.req;
   if (socket.destroyed) return false;
   const { status, headers } = answer;
   const body = Buffer.from(answer.body);
@@ -83,18 +82,6 @@ export async function deliver(
 }
 
 const BREAKS_OFF = new Set<Fault['kind']>(['cut-header', 'cut-body', 'hang', 'hang-body']);
-
-/** The connection, as soon as the replies to earlier requests on it have been sent. */
-async function connectionOf(reply: ServerResponse): Promise<Socket> {
-  const { socket } = reply.req;
-  if (reply.socket === null && !socket.destroyed) {
-    await new Promise<void>((resolve) => {
-      reply.once('socket', () => resolve());
-      socket.once('close', () => resolve());
-    });
-  }
-  return socket;
-}
 
 /** Sends all but the last piece, which is returned. */
 async function drip(

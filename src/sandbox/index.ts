@@ -19,4 +19,4 @@ export { type Checklist, type Embed, type Lookups, readLookups } from './lookups
 export type { Kind, Profile, Region } from './profile.js';
 export type { ProfilePage, ProfileQuery, ProfileRow, ProfileSort } from './profile-index.js';
 export { type Sandbox, type SandboxOptions, startSandbox } from './sandbox.js';
-export { type Counts, openSandboxData, type SandboxClock, type SandboxData } from './world.js';
+export type { SandboxClock } from './world.js';

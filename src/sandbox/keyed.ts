@@ -3,11 +3,11 @@
  * and languages, and the page, which has the same API below `/api`. They listen on loopback only.
  */
 import { randomBytes } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import { type Answer, refuse } from './answer.js';
 import type { Api } from './api.js';
 import { answersTo, readBody, sameText } from './listen.js';
-import { asset, shell, stranger } from './page/shell.js';
 
 /** Maximum size of a request body, in bytes. A body is a fault spec or settings. */
 const MOST_BYTES = 64 * 1024;
@@ -37,18 +37,15 @@ const TOO_LONG = refuse(
 );
 const ONLY_GET = refuse(405, { message: 'only GET' }, { allow: 'GET' });
 
-export interface Keyed {
-  server: Server;
-  /** The path that all requests begin with: a slash and the key. */
-  path: string;
-}
-
-/** @param events answers with a stream of the overviews */
+/**
+ * @param events answers with a stream of the overviews
+ * @returns with the path that all requests begin with: a slash and the key
+ */
 export function createKeyed(
   what: 'control' | 'page',
   api: Api,
   events: (reply: ServerResponse) => void,
-): Keyed {
+): { server: Server; path: string } {
   // 144 bits in the path: only those who know the address can use it.
   const key = randomBytes(18).toString('base64url');
   const isPage = what === 'page';
@@ -64,12 +61,10 @@ export function createKeyed(
     const isOwn = origin === undefined || (isPage && origin === `http://${host}`);
     if (!isOwn || !answersTo(host, '127.0.0.1')) return send(OTHERS);
     const [, given = '', rest = '/'] = /^\/([^/?#]*)(\/.*)?$/s.exec(url) ?? [];
-    if (!sameText(given, key)) return send(isPage ? stranger() : NO_KEY);
+    if (!sameText(given, key)) return send(NO_KEY);
     const target = isPage ? /^\/api(\/.*)$/s.exec(rest)?.[1] : rest;
-    if (target === undefined) {
-      if (method !== 'GET' && method !== 'HEAD') return send(ONLY_GET);
-      return send(asset(rest.split('?', 1)[0]!.slice(1)) ?? shell(`/${key}/`));
-    }
+    if (target === undefined)
+      return send(method === 'GET' || method === 'HEAD' ? pageFile(rest.slice(1), `/${key}/`) : ONLY_GET);
     if (site !== 'none' && !(isPage && site === 'same-origin')) return send(OTHERS);
     if (method === 'GET' && target === '/events') return events(reply);
     void readBody(request, MOST_BYTES).then(
@@ -79,6 +74,46 @@ export function createKeyed(
   });
   return { server, path: isPage ? `/${key}/` : `/${key}` };
 }
+
+/** Where the page's files are: beside the bundle, or in dist/ if the sources are run directly. */
+const PLACES = ['./', '../../dist/'];
+const TYPES: Readonly<Record<string, string>> = { 'page.js': 'text/javascript', 'page.css': 'text/css' };
+
+/**
+ * One of the page's files; for all views, its document.
+ * @param base path that all addresses of the page begin with
+ */
+function pageFile(name: string, base: string): Answer {
+  const text = (type: string, body: string): Answer => ({
+    status: 200,
+    headers: { 'content-type': `${type}; charset=utf-8` },
+    body,
+  });
+  if (name === 'icon.svg') return text('image/svg+xml', ICON);
+  if (!Object.hasOwn(TYPES, name)) return text('text/html', documentOf(base));
+  const file = PLACES.map((place) => new URL(place + name, import.meta.url)).find((url) => existsSync(url));
+  if (file !== undefined) return text(TYPES[name]!, readFileSync(file, 'utf8'));
+  return refuse(500, { message: "the sandbox's page is not built: npm run build" });
+}
+
+const documentOf = (base: string): string => `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Sandbox · profiles</title>
+<link rel="icon" href="${base}icon.svg">
+<link rel="stylesheet" href="${base}page.css">
+<script type="module" src="${base}page.js"></script>
+</head>
+<body data-base="${base}"><noscript>This page needs JavaScript. The same data is at ${base}api/overview.</noscript></body>
+</html>
+`;
+
+/** Lines of a table in a rounded square. */
+const ICON =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="7" fill="#4338ca"/><path d="M8 10h16M8 16h16M8 22h9" stroke="#fff" stroke-width="3" stroke-linecap="round"/></svg>';
 
 /**
  * Streams the overview whenever it changes, as server-sent events, until the client leaves or the sandbox stops. Does

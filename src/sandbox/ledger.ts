@@ -76,9 +76,9 @@ export class Ledger {
     return this.#entries.length;
   }
 
-  /** Adds an entry. The caller fills it in, and then calls `changed`. */
-  open(entry: Omit<LedgerEntry, 'n'>): LedgerEntry {
-    const opened = { n: ++this.#n, ...entry };
+  /** Adds an entry of a request without a reply. The caller fills it in, and then calls `changed`. */
+  open(arrived: Omit<LedgerEntry, 'n' | 'status' | 'duration_ms' | 'error' | 'accepted'>): LedgerEntry {
+    const opened = { n: ++this.#n, ...arrived, status: null, duration_ms: null, error: null, accepted: null };
     this.#entries.push(opened);
     if (this.#entries.length > MOST * 1.1) this.#entries = this.#entries.slice(-MOST);
     this.changed();
@@ -102,8 +102,7 @@ export class Ledger {
   }
 
   get(n: number): LedgerEntry | undefined {
-    // Numbers have no gaps, because only the oldest entries are removed.
-    return this.#entries[n - (this.#entries[0]?.n ?? 0)];
+    return this.#entries.find((entry) => entry.n === n);
   }
 
   /** The request that created a job. */

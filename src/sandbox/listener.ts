@@ -1,9 +1,14 @@
 /** One HTTP listener, and how it handles each request. */
 import { randomUUID } from 'node:crypto';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
-import type { Socket } from 'node:net';
+import {
+  createServer,
+  type IncomingHttpHeaders,
+  type IncomingMessage,
+  type Server,
+  type ServerResponse,
+} from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Answer, refuse } from './answer.js';
+import { type Answer, answerTo, refuse } from './answer.js';
 import { carriesOut, deliver, distort } from './deliver.js';
 import type { Fault } from './faults.js';
 import { answersTo, readBody } from './listen.js';
@@ -18,57 +23,37 @@ const SERVICE_HEADERS = {
 /** Maximum number of characters of an error in the ledger. */
 const LONGEST_ERROR = 300;
 
-/** @param isTooMany counts a request of any listener, and returns whether it exceeds the rate limit */
-export function createListener(role: Role, service: Service, isTooMany: (now: number) => boolean): Server {
-  const server = createServer({ keepAliveTimeout: 60_000 }, (request, reply) => {
-    void exchange(role, request, reply, service, isTooMany).catch(() => reply.destroy());
+export function createListener(role: Role, service: Service): Server {
+  return createServer({ keepAliveTimeout: 60_000 }, (request, reply) => {
+    void exchange(role, service, request, reply).catch(() => reply.destroy());
   });
-  server.on('clientError', refuseUnreadable);
-  return server;
 }
 
 async function exchange(
   role: Role,
+  service: Service,
   request: IncomingMessage,
   reply: ServerResponse,
-  service: Service,
-  isTooMany: (now: number) => boolean,
 ): Promise<void> {
   const { faults, limits, clock, stop } = service;
   const { method = '', url = '', headers, socket } = request;
   const request_id = randomUUID();
   for (const [name, value] of Object.entries({ ...SERVICE_HEADERS, 'x-request-id': request_id }))
     reply.setHeader(name, value);
-  const found = answersTo(headers.host, service.host)
-    ? find(role, method, url)
-    : refuse(403, {
-        where: 'Host',
-        message: `this sandbox is for programs on this machine, not for ${headers.host}; --host lets others reach it`,
-      });
+  const found = asked(role, service, request);
   const operation = 'operation' in found ? found.operation.name : null;
   const fault = operation === null || operation === 'openapi' ? undefined : faults.strike(operation);
   const arrived = clock.now();
   const entry = service.ledger.open({
-    time: new Date(arrived).toISOString(),
-    listener: role,
-    method,
-    path: url,
-    operation,
-    request_id,
-    status: null,
-    duration_ms: null,
-    fault: fault?.spec ?? null,
-    error: null,
-    accepted: null,
+    ...{ time: new Date(arrived).toISOString(), listener: role, method, path: url },
+    ...{ operation, request_id, fault: fault?.spec ?? null },
   });
   try {
     if (limits.latencyMs > 0) await sleep(limits.latencyMs, undefined, { signal: stop }).catch(() => {});
     const half = fault?.kind === 'reset-body' ? Number(headers['content-length'] ?? 0) / 2 : undefined;
     const body = fault?.kind === 'reset-before' ? 'stopped' : await readBody(request, limits.maxBytes, half);
     if (body === 'stopped') return void socket.resetAndDestroy();
-    const { answer, accepted = null } = isTooMany(clock.now())
-      ? { answer: tooMany(limits.rateLimit) }
-      : await decide(found, headers, body, fault, service);
+    const { answer, accepted = null } = await decide(found, service, fault, headers, body);
     entry.accepted = accepted;
     entry.error = answer.status >= 400 ? firstError(answer) : null;
     if (stop.aborted) reply.shouldKeepAlive = false;
@@ -79,9 +64,6 @@ async function exchange(
   }
 }
 
-const tooMany = (limit: number | null): Answer =>
-  refuse(429, { message: `more than ${limit} requests in a second` }, { 'retry-after': '1' });
-
 /** The first error in a reply; null if the body is not an error body, such as an HTML page. */
 function firstError({ body }: Answer): string | null {
   if (!body.startsWith('{"errors":[')) return null;
@@ -90,37 +72,33 @@ function firstError({ body }: Answer): string | null {
   return (details === '' ? message : `${details}: ${message}`).slice(0, LONGEST_ERROR);
 }
 
+/** The operation, or the refusal. */
+function asked(role: Role, { host }: Service, { method = '', url = '', headers }: IncomingMessage) {
+  try {
+    if (answersTo(headers.host, host)) return find(role, method, url);
+    const message = `this sandbox is for programs on this machine, not for ${headers.host}; --host lets others reach it`;
+    return refuse(403, { where: 'Host', message });
+  } catch (error) {
+    return answerTo(error);
+  }
+}
+
 /** The answer, and what was carried out. With a fault, the answer may say something else. */
 async function decide(
   found: Found | Answer,
-  headers: IncomingMessage['headers'],
-  body: Buffer | undefined,
-  fault: Fault | undefined,
   service: Service,
+  fault: Fault | undefined,
+  ...sent: [headers: IncomingHttpHeaders, body: Buffer | undefined]
 ): Promise<Outcome> {
-  if (!('operation' in found)) return { answer: found };
   const now = service.clock.now();
+  if (service.isTooMany(now)) {
+    const message = `more than ${service.limits.rateLimit} requests in a second`;
+    return { answer: refuse(429, { message }, { 'retry-after': '1' }) };
+  }
+  if (!('operation' in found)) return { answer: found };
   if (fault !== undefined && !carriesOut(fault)) return { answer: distort(fault, undefined, now) };
-  const outcome = await perform(found, headers, body, service).catch((error: unknown) => {
-    const message = error instanceof Error ? error.message : String(error);
-    return { answer: refuse(500, { message: `the sandbox failed: ${message}` }) };
-  });
+  const outcome: Outcome = await perform(found, service, ...sent).catch((error: unknown) => ({
+    answer: answerTo(error),
+  }));
   return fault ? { ...outcome, answer: distort(fault, outcome.answer, now) } : outcome;
-}
-
-/** Answers requests that are not valid HTTP, also with an error in the shape of the spec. */
-function refuseUnreadable(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
-  const status =
-    error.code === 'HPE_HEADER_OVERFLOW' ? 431 : error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? 408 : 400;
-  const { headers, body } = refuse(status, { message: `the request cannot be read: ${error.message}` });
-  const lines = Object.entries({
-    ...headers,
-    ...SERVICE_HEADERS,
-    'x-request-id': randomUUID(),
-    date: new Date().toUTCString(),
-    'content-length': String(Buffer.byteLength(body)),
-    connection: 'close',
-  }).map(([name, value]) => `${name}: ${value}\r\n`);
-  socket.end(`HTTP/1.1 ${status} Refused\r\n${lines.join('')}\r\n${body}`);
 }

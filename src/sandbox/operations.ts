@@ -1,8 +1,9 @@
 /** The seven operations of the spec: from a complete request to a complete answer, without a socket. */
 import { createHash } from 'node:crypto';
+import type { IncomingHttpHeaders } from 'node:http';
 import * as z from 'zod';
 import { LOOKUP_LISTS } from '../engine/service/names.js';
-import { type Answer, json, refuse } from './answer.js';
+import { type Answer, json, Refusal } from './answer.js';
 import { readItems } from './body.js';
 import type { FaultPlan } from './faults.js';
 import type { Accepted, Ledger, OperationName } from './ledger.js';
@@ -11,7 +12,7 @@ import { sameText } from './listen.js';
 import type { Documented } from './openapi.js';
 import type { Kind, Region } from './profile.js';
 import { acceptedJob, BODIES, jobRecord, RECORDS } from './schemas.js';
-import type { SandboxClock, World } from './world.js';
+import type { SandboxClock, Submission, World } from './world.js';
 
 /** What a listener serves: the operations of one region, or the lookup lists. */
 export type Role = Region | 'lookup';
@@ -25,6 +26,8 @@ export interface Service {
   clock: SandboxClock;
   /** The accepted API key; null accepts any well-formed one. */
   token: string | null;
+  /** Counts a request of any listener, and returns whether it exceeds the rate limit. */
+  isTooMany(now: number): boolean;
   /** Whether the ledger gets the identifiers of what is accepted. */
   keepIds: boolean;
   /** The address that the service listens on. */
@@ -103,8 +106,8 @@ const OPERATIONS: readonly Operation[] = [
     document: { id: 'getJob', summary: 'Job status', status: '200', reply: jobRecord },
     act({ region, part }, { world }) {
       const job = world.job(part);
-      const message = `job ${part} not found`;
-      return { answer: job?.region === region ? json(200, job.record) : refuse(404, { message }) };
+      if (job?.region !== region) throw new Refusal(404, { message: `job ${part} not found` });
+      return { answer: json(200, job.record) };
     },
   },
   ...LOOKUP_LISTS.map(
@@ -141,79 +144,78 @@ const MATCHERS = OPERATIONS.map((operation) => ({
   matches: new RegExp(`^${operation.path.replaceAll('.', '\\.').replace(/\{\w+\}/, '([^/]+)')}$`),
 }));
 
-/** Finds the operation, or the refusal: 404, 405 with `Allow`, or 400 for a query. */
-export function find(role: Role, method: string, target: string): Found | Answer {
+/**
+ * Finds the operation.
+ * @throws Refusal 404, 405 with `Allow`, or 400 for a query
+ */
+export function find(role: Role, method: string, target: string): Found {
   const [path = '', query] = target.split('?', 2);
   const other = role === 'lookup' ? 'base' : 'lookup';
   const found = MATCHERS.find(({ operation: { on }, matches }) => on !== other && matches.test(path));
-  if (found === undefined) return refuse(404, { message: `no operation at ${path}` });
+  if (found === undefined) throw new Refusal(404, { message: `no operation at ${path}` });
   const { operation, matches } = found;
   if (operation.method !== method) {
     const message = `${path} takes ${operation.method}, not ${method}`;
-    return refuse(405, { message }, { allow: operation.method });
+    throw new Refusal(405, { message }, { allow: operation.method });
   }
   if (query !== undefined)
-    return refuse(400, { where: 'query', message: 'operations take no query parameters' });
+    throw new Refusal(400, { where: 'query', message: 'operations take no query parameters' });
   try {
     const part = decodeURIComponent(matches.exec(path)?.[1] ?? '');
     return { operation, part, region: role === 'lookup' ? 'default' : role };
   } catch {
-    return refuse(400, { where: 'path', message: 'invalid % escape' });
+    throw new Refusal(400, { where: 'path', message: 'invalid % escape' });
   }
 }
 
-/** Headers by lower-case name, as in Node. */
-type Headers = Readonly<Record<string, string | string[] | undefined>>;
-
-/** @param body undefined if it has more bytes than the limit, and was not kept */
+/**
+ * @param body undefined if it has more bytes than the limit, and was not kept
+ * @throws Refusal
+ */
 export async function perform(
   { operation, ...found }: Found,
-  headers: Headers,
-  body: Buffer | undefined,
   service: Service,
+  headers: IncomingHttpHeaders,
+  body: Buffer | undefined,
 ): Promise<Outcome> {
-  const refusal = operation.name === 'openapi' ? undefined : refusalOf(operation, headers, service.token);
-  if (refusal !== undefined) return { answer: refusal };
+  if (operation.name !== 'openapi') check(operation, headers, service.token);
   if (body !== undefined || operation.method === 'GET')
     return operation.act({ ...found, body: body ?? Buffer.of() }, service);
   const message = `more than ${service.limits.maxBytes} bytes`;
-  return { answer: refuse(413, { where: 'body', message }, { connection: 'close' }) };
+  throw new Refusal(413, { where: 'body', message }, { connection: 'close' });
 }
 
-function refusalOf({ method }: Operation, headers: Headers, token: string | null): Answer | undefined {
+/** @throws Refusal for a header */
+function check({ method }: Operation, headers: IncomingHttpHeaders, token: string | null): void {
   const { authorization, accept = '*/*', 'content-type': type = 'application/json' } = headers;
-  const unauthorized = (message: string) => refuse(401, { message }, { 'www-authenticate': 'Token' });
-  if (authorization === undefined) return unauthorized('the Authorization header is missing');
-  const [, key] = /^Token ([\x21-\x7e]+)$/.exec(String(authorization)) ?? [];
-  if (key === undefined) return unauthorized('Authorization must be "Token", a space, and the API key');
-  if (token !== null && !sameText(key, token)) return unauthorized('unknown API key');
-  if (!/(^|[,\s])(application\/json|application\/\*|\*\/\*)/.test(String(accept)))
-    return refuse(406, { message: `Accept: ${accept} does not allow application/json` });
-  if (method === 'GET') return undefined;
-  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(String(type)))
-    return refuse(415, { message: `Content-Type must be application/json, not ${type}` });
+  const unauthorized = (message: string) => new Refusal(401, { message }, { 'www-authenticate': 'Token' });
+  if (authorization === undefined) throw unauthorized('the Authorization header is missing');
+  const [, key] = /^Token ([\x21-\x7e]+)$/.exec(authorization) ?? [];
+  if (key === undefined) throw unauthorized('Authorization must be "Token", a space, and the API key');
+  if (token !== null && !sameText(key, token)) throw unauthorized('unknown API key');
+  if (!/(^|[,\s])(application\/json|application\/\*|\*\/\*)/.test(accept))
+    throw new Refusal(406, { message: `Accept: ${accept} does not allow application/json` });
+  if (method === 'GET') return;
+  if (!/^application\/json\s*(;\s*charset="?utf-8"?\s*)?$/i.test(type))
+    throw new Refusal(415, { message: `Content-Type must be application/json, not ${type}` });
   const { 'content-encoding': encoding = 'identity' } = headers;
   if (encoding !== 'identity')
-    return refuse(415, { message: `Content-Encoding ${encoding} is not supported` });
-  return undefined;
+    throw new Refusal(415, { message: `Content-Encoding ${encoding} is not supported` });
 }
 
 /** Endpoints 1 and 3. */
-function submit(kind: Kind, { region, body }: Call, { world, limits, faults, keepIds }: Service): Outcome {
-  const bulk = readItems(kind, 'bulk', body);
-  if ('problems' in bulk) return { answer: refuse(bulk.status, bulk.problems) };
-  const refused = (status: number, message: string): Outcome => ({
-    answer: refuse(status, { where: kind, message }),
-  });
-  const rows = bulk.items.length;
+function submit(kind: Kind, call: Call, service: Service): Outcome {
+  const { world, limits, faults } = service;
+  const submission = submissionOf(kind, 'bulk', call);
+  const rows = submission.items.length;
+  const refused = (status: number, message: string) => new Refusal(status, { where: kind, message });
   if (limits.maxItems !== null && rows > limits.maxItems)
-    return refused(413, `${rows} items; at most ${limits.maxItems} are accepted`);
-  const { items, atFault } = atFaultLast(kind, bulk.items, limits.failRows);
+    throw refused(413, `${rows} items; at most ${limits.maxItems} are accepted`);
+  const { items, atFault } = atFaultLast(kind, submission.items, limits.failRows);
   // The body does not say which item it is: a client has to find out.
-  if (atFault > 0 && limits.failRowsWith === '422') return refused(422, 'not all items can be accepted');
-  const digest = digestOf(body);
+  if (atFault > 0 && limits.failRowsWith === '422') throw refused(422, 'not all items can be accepted');
   const job = world.accept(
-    { kind, region, ...digest, ...bulk, items },
+    { ...submission, items },
     {
       rowsPerSecond: limits.rowsPerSecond,
       oneAtATime: limits.oneJobAtATime,
@@ -225,31 +227,31 @@ function submit(kind: Kind, { region, body }: Call, { world, limits, faults, kee
     },
   );
   if (job === 'busy')
-    return { answer: refuse(409, { message: 'another job is still running; only one may run at a time' }) };
+    throw new Refusal(409, { message: 'another job is still running; only one may run at a time' });
   // Progress is only in the job status response.
   const { completed_rows: _, elapsed_time: __, ...record } = job;
-  const ids = keepIds ? bulk.items.map(({ id }) => id) : null;
-  return {
-    answer: json(202, record),
-    accepted: { kind, region, items: rows, ids, ...digest, job_id: job.job_id },
-  };
+  return { answer: json(202, record), accepted: acceptedOf(submission, service, job.job_id) };
 }
 
 /** Endpoint 2: takes effect at once. */
-function identify({ region, body }: Call, { world, keepIds }: Service): Outcome {
-  const kind = 'companies';
-  const company = readItems(kind, 'single', body);
-  if ('problems' in company) return { answer: refuse(company.status, company.problems) };
-  const digest = digestOf(body);
-  world.accept({ kind, region, ...digest, ...company });
-  const { id } = company.items[0]!;
-  return {
-    answer: json(202, { status: 'accepted', company_id: id }),
-    accepted: { kind, region, items: 1, ids: keepIds ? [id] : null, ...digest, job_id: null },
-  };
+function identify(call: Call, service: Service): Outcome {
+  const submission = submissionOf('companies', 'single', call);
+  service.world.accept(submission);
+  const answer = json(202, { status: 'accepted', company_id: submission.items[0]!.id });
+  return { answer, accepted: acceptedOf(submission, service, null) };
 }
 
-const digestOf = (body: Buffer) => ({
-  bytes: body.length,
-  sha256: createHash('sha256').update(body).digest('hex'),
+/** @throws Refusal */
+const submissionOf = (kind: Kind, form: 'bulk' | 'single', { region, body }: Call): Submission => ({
+  ...readItems(kind, form, body),
+  ...{ kind, region, bytes: body.length, sha256: createHash('sha256').update(body).digest('hex') },
+});
+
+const acceptedOf = (
+  { items, properties: _, ...rest }: Submission,
+  { keepIds }: Service,
+  job_id: string | null,
+) => ({
+  ...rest,
+  ...{ items: items.length, ids: keepIds ? items.map(({ id }) => id) : null, job_id },
 });

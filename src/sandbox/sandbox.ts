@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import type { Server } from 'node:http';
 import { join } from 'node:path';
-import { checkNames } from '../engine/util/option-names.js';
+import { checkNames, type Names } from '../engine/util/option-names.js';
 import { createApi } from './api.js';
 import { openDatabase } from './database.js';
 import { createFaultPlan, type Faults } from './faults.js';
@@ -95,19 +95,11 @@ export interface Sandbox {
 const LOOPBACK = '127.0.0.1';
 const PAGE_PORT = 4103;
 const PORTS = { base: 0, lookup: 0, eu: 0, control: null, page: null };
-/** The options, with their defaults. */
-const DEFAULTS = {
-  dataDir: null,
-  host: LOOPBACK,
-  ports: PORTS,
-  expectToken: undefined,
-  clock: { now: () => Date.now() },
-  seed: 1,
-  limits: DEFAULT_LIMITS,
-  faults: [],
-  lookups: undefined,
-  ledgerIds: true,
-} satisfies { [name in keyof Required<SandboxOptions>]: unknown };
+const newKey = (): string => randomBytes(24).toString('base64url');
+const NAMES: Names<SandboxOptions> = {
+  ...{ dataDir: true, host: true, ports: true, expectToken: true, clock: true },
+  ...{ seed: true, limits: true, faults: true, lookups: true, ledgerIds: true },
+};
 
 /**
  * Starts a sandbox.
@@ -115,12 +107,18 @@ const DEFAULTS = {
  * StateError for its data; InputError for its lookups file
  */
 export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbox> {
-  checkNames(options, DEFAULTS);
-  checkNames(options.ports === undefined ? {} : options.ports, PORTS, 'ports.');
+  checkNames(options, NAMES);
+  checkNames(options.ports ?? {}, PORTS, 'ports.');
   checkNames(options.limits ?? {}, DEFAULT_LIMITS, 'limits.');
   checkNames(options.lookups ?? {}, DEFAULT_LOOKUPS, 'lookups.');
-  const { dataDir = null, host = LOOPBACK, clock = DEFAULTS.clock, seed = 1, ledgerIds = true } = options;
-  const { expectToken = randomBytes(24).toString('base64url') } = options;
+  const {
+    dataDir,
+    host = LOOPBACK,
+    clock = Date,
+    seed = 1,
+    ledgerIds = true,
+    expectToken = newKey(),
+  } = options;
   const ports = { ...PORTS, ...options.ports };
   const limits: Limits = { ...DEFAULT_LIMITS, ...options.limits };
   const faults = createFaultPlan(seed, () => limits.failJobs);
@@ -131,19 +129,17 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   const world = new World(openDatabase(dataDir), clock, lookups, urlOf);
   const ledger = new Ledger();
   const stopping = new AbortController();
-  const { signal } = stopping;
   const reset = (): void => {
     world.reset();
     ledger.clear();
     faults.restart();
   };
   const service: Service = {
-    ...{ world, faults, limits, ledger, clock, host, urls, reset },
-    ...{ token: expectToken, keepIds: ledgerIds, stop: signal },
+    ...{ world, faults, limits, ledger, clock, host, urls, reset, isTooMany: createRate(limits) },
+    ...{ token: expectToken, keepIds: ledgerIds, stop: stopping.signal },
   };
   const api = createApi(service);
-  const events = createEvents(api, signal);
-  const isTooMany = createRate(limits);
+  const events = createEvents(api, stopping.signal);
   const servers: Server[] = [];
   const stop = async (): Promise<void> => {
     stopping.abort();
@@ -156,7 +152,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     return listen(server, on, port, flag);
   };
   const serve = (role: Role, port: number, flag: string): Promise<string> =>
-    open(createListener(role, service, isTooMany), host, port, flag);
+    open(createListener(role, service), host, port, flag);
   /** Starts a server that asks for a key. */
   const openKeyed = async (what: 'control' | 'page'): Promise<string | null> => {
     const port = ports[what];
@@ -172,14 +168,9 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
     urls.lookup = await serve('lookup', ports.lookup, '--lookup-port');
     if (ports.eu !== null) urls.eu = await serve('eu', ports.eu, '--eu-port');
     return {
-      url: urls.base,
-      euUrl: urls.eu,
-      lookupUrl: urls.lookup,
-      controlUrl: await openKeyed('control'),
-      pageUrl: await openKeyed('page'),
-      token: expectToken ?? randomBytes(24).toString('base64url'),
-      faults,
-      limits,
+      ...{ url: urls.base, euUrl: urls.eu, lookupUrl: urls.lookup },
+      ...{ controlUrl: await openKeyed('control'), pageUrl: await openKeyed('page') },
+      ...{ token: expectToken ?? newKey(), faults, limits, reset, stop },
       ledger: () => ledger.list(),
       show: (kind, id, region = 'default') => world.profile(kind, id, region),
       list: (kind, query = {}) => world.profiles({ region: 'default', ...query, kind }),
@@ -187,8 +178,6 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
         while (!world.catchUp());
         return world.profileCounts()[region][kind];
       },
-      reset,
-      stop,
     };
   } catch (error) {
     await stop();
@@ -196,16 +185,7 @@ export async function startSandbox(options: SandboxOptions = {}): Promise<Sandbo
   }
 }
 
-/**
- * Starts the service inside a command (`--region sandbox`): with data in the state directory, free ports,
- * only the default region, and only a random API key made for this process.
- */
-export function startEmbedded(options: { stateDir: string; clock: SandboxClock }): Promise<Sandbox> {
-  const { stateDir, clock } = options;
-  return startSandbox({ dataDir: stateDir, clock, ports: { eu: null }, ledgerIds: false });
-}
-
-function lookupsOf(dataDir: string | null): Lookups {
-  const file = dataDir === null ? undefined : join(dataDir, LOOKUPS_FILE);
+function lookupsOf(dataDir: string | undefined): Lookups {
+  const file = dataDir === undefined ? undefined : join(dataDir, LOOKUPS_FILE);
   return file && existsSync(file) ? readLookups(file) : DEFAULT_LOOKUPS;
 }

@@ -30,7 +30,6 @@ export interface Job {
   durationMs: number;
   outcome: SimulatedOutcome;
 }
-type Plan = Pick<Job, 'acceptedAt' | 'durationMs' | 'outcome'>;
 
 /** The job record of the job status operation, with every field of the spec (spec: Job). */
 export type JobRecord = z.infer<typeof jobSchema>;
@@ -68,8 +67,8 @@ export function jobDuration(rows: number, rowsPerSecond: number): number {
 }
 
 /** When the job ends; null if it never does. */
-export function jobEnd(plan: Plan): number | null {
-  return plan.outcome.type === 'stuck' ? null : phasesOf(plan).at(-1)!.from;
+export function jobEnd(job: Pick<Job, 'acceptedAt' | 'durationMs' | 'outcome'>): number | null {
+  return job.outcome.type === 'stuck' ? null : phasesOf(job).at(-1)!.from;
 }
 
 /** The number of rows that the job applies when it completes. */
@@ -82,7 +81,7 @@ export function appliedRows({ rows, outcome }: Pick<Job, 'rows' | 'outcome'>): n
  * All states of the job, past and future; `until` is null for the last one, in which it ends or stays. A status
  * that is not one of the states is shown instead of `processing`.
  */
-function phasesOf({ acceptedAt, durationMs, outcome }: Plan) {
+function phasesOf({ acceptedAt, durationMs, outcome }: Pick<Job, 'acceptedAt' | 'durationMs' | 'outcome'>) {
   const at = (share: number): number => acceptedAt + Math.round(durationMs * share);
   const named = 'status' in outcome ? outcome.status : PROCESSING;
   const own = SHARES.some(([status]) => status === named) ? PROCESSING : named;
@@ -99,13 +98,13 @@ function phasesOf({ acceptedAt, durationMs, outcome }: Plan) {
 }
 
 /** Rows that the job has completed at `now`, before its end. */
-function progressOf(job: Job, phase: number, now: number): number {
+function progressOf({ outcome, ...job }: Job, phase: number, now: number): number {
   const share = (now - job.acceptedAt) / job.durationMs;
   const [, from, until] = SHARES[phase]!;
   // A stuck job stops in the middle of its state.
-  const reached = job.outcome.type === 'stuck' ? Math.min(share, (from + until) / 2) : share;
+  const reached = outcome.type === 'stuck' ? Math.min(share, (from + until) / 2) : share;
   const progress = (reached - PROCESSED_FROM) / (PROCESSED_UNTIL - PROCESSED_FROM);
-  const rows = job.outcome.type === 'short' ? appliedRows(job) : job.rows;
+  const rows = outcome.type === 'short' ? appliedRows({ rows: job.rows, outcome }) : job.rows;
   return Math.floor(rows * Math.min(1, Math.max(0, progress)));
 }
 
@@ -120,10 +119,7 @@ export function jobView(job: Job, instance: string, now: number, baseUrl: string
   const job_id = formatJobId(region, instance, n);
   const start_time = iso(acceptedAt);
   const phases = phasesOf(job);
-  const current = Math.max(
-    0,
-    phases.findLastIndex(({ from }) => from <= now),
-  );
+  const current = phases.findLastIndex(({ from }, index) => index === 0 || from <= now);
   const end = jobEnd(job);
   const ended = end !== null && now >= end;
   const record = {
@@ -140,12 +136,12 @@ export function jobView(job: Job, instance: string, now: number, baseUrl: string
     // The id is one segment of the path (spec: Endpoint 4).
     links: `${baseUrl}/v1/background_jobs/${encodeURIComponent(job_id)}`,
   };
-  const line = phases.map(({ status, from, until }) => ({
+  const times = phases.map(({ status, from, until }) => ({
     status,
     from: iso(from),
     until: until === null ? null : iso(until),
   }));
-  return { n, region, record, phases: line };
+  return { n, region, record, phases: times };
 }
 
 export function formatJobId(region: Region, instance: string, n: number): string {

@@ -9,52 +9,27 @@ import { members } from './raw-json.js';
 import type { JobView } from './timeline.js';
 import type { World } from './world.js';
 
-/** Maximum number of characters of a value in a profile, and in a change. */
+/** Maximum number of characters of a value in a profile, of one in a change, and of a profile's preview. */
 const LONGEST_VALUE = 2_000;
 const LONGEST_CHANGE = 300;
-/** Maximum number of characters of a profile's preview, and of one key or value in it. */
 const LONGEST_PREVIEW = 160;
-const LONGEST_PREVIEW_VALUE = 60;
-/** Maximum number of upserts in a story, and of changed keys in an upsert. */
+/** Maximum number of upserts in a story. */
 const LONGEST_STORY = 100;
-const MOST_CHANGES = 200;
 
 const iso = (ms: number): string => new Date(ms).toISOString();
+const cut = (text: string, most: number): string => (text.length > most ? `${text.slice(0, most)}…` : text);
 
-/** A value for display. A long one is cut; `characters` is its full length. */
+/** A value for display, with its type as in the lookup lists. A long one is cut; `characters` is its full length. */
 function shown(json: string, most: number) {
   const text = plain(json);
-  return { type: typeOf(json), text: cut(text, most), characters: text.length };
+  return { type: dataType(JSON.parse(json)) ?? 'null', text: cut(text, most), characters: text.length };
 }
 
-/** Cuts a text, but never within a surrogate pair. */
-function cut(text: string, most: number): string {
-  if (text.length <= most) return text;
-  const end = /[\ud800-\udbff]/.test(text.charAt(most - 1)) ? most - 1 : most;
-  return `${text.slice(0, end)}…`;
-}
-
-/**
- * The type, named as in the lookup lists. The text may be long, so only its first character is used where
- * possible.
- */
-function typeOf(json: string): string {
-  const first = json.charAt(0);
-  if (first === '"') return 'string';
-  if (first === '[') return 'list';
-  return first === '{' ? 'object' : (dataType(JSON.parse(json)) ?? 'null');
-}
-
-export function profileLine(row: ProfileRow) {
-  const short = (text: string): string => cut(text, LONGEST_PREVIEW_VALUE);
-  const parts = [...members(row.metadata)].map(([key, value]) => `${short(key)}: ${short(plain(value))}`);
+export function profileLine({ id, companyId, createdAt, updatedAt, upserts, metadata }: ProfileRow) {
+  const preview = [...members(metadata)].map(([key, value]) => `${key}: ${plain(value)}`).join(' · ');
   return {
-    id: row.id,
-    company_id: row.companyId,
-    created_at: iso(row.createdAt),
-    updated_at: iso(row.updatedAt),
-    upserts: row.upserts,
-    preview: cut(parts.join(' · '), LONGEST_PREVIEW),
+    ...{ id, company_id: companyId, created_at: iso(createdAt), updated_at: iso(updatedAt), upserts },
+    preview: cut(preview, LONGEST_PREVIEW),
   };
 }
 
@@ -66,24 +41,17 @@ export function profileDetail({ profile, values, story }: NonNullable<ReturnType
     .slice(-LONGEST_STORY)
     .reverse()
     .map(({ at, jobId, company, changes, unchanged }) => ({
-      at: iso(at),
-      job_id: jobId,
-      company_id: company,
-      changes: changes
-        .slice(0, MOST_CHANGES)
-        .map(({ key, before, after }) => ({ key, before: changed(before), after: changed(after) })),
-      more_changes: Math.max(0, changes.length - MOST_CHANGES),
-      unchanged,
+      ...{ at: iso(at), job_id: jobId, company_id: company, unchanged },
+      changes: changes.map((one) => ({ ...one, before: changed(one.before), after: changed(one.after) })),
     }));
   return { kind, region, id, company_id: companyId, fields, upserts: story.length, story: newest };
 }
 
 export const jobLine = ({ region, record, phases }: JobView) => ({ ...record, region, phases });
 
-export function requestLine({ accepted, ...entry }: LedgerEntry) {
-  if (accepted === null) return { ...entry, accepted };
-  const { ids: _, ...rest } = accepted;
-  return { ...entry, path: cut(entry.path, LONGEST_VALUE), accepted: rest };
+export function requestLine({ path, accepted, ...entry }: LedgerEntry) {
+  const withoutIds = accepted && (({ ids: _, ...rest }) => rest)(accepted);
+  return { ...entry, path: cut(path, LONGEST_VALUE), accepted: withoutIds };
 }
 
 /** Limits, as they are read and changed. */

@@ -10,22 +10,13 @@ import type { LookupList } from '../engine/service/names.js';
 import type { Bulk } from './body.js';
 import { DATABASE_FILE, type Database, openDatabase } from './database.js';
 import { type DataType, DEFAULT_LOOKUPS, type Lookups, userProperties } from './lookups.js';
-import { type Chapter, type Kind, type Profile, type Region, tell, type Upsert } from './profile.js';
+import { type Kind, type Profile, type Region, tell, type Upsert } from './profile.js';
 import { ProfileIndex, type ProfilePage, type ProfileQuery } from './profile-index.js';
 import * as timeline from './timeline.js';
 
 /** The clock of the sandbox, in milliseconds since 1970. All progress of jobs is computed from it. */
 export interface SandboxClock {
   now(): number;
-}
-
-/** Totals over all regions. @internal */
-export interface Counts {
-  /** An identifier counts once per region. */
-  companies: number;
-  users: number;
-  /** Bulk requests. A single company's upsert is not a job. */
-  jobs: number;
 }
 
 /** A request to accept. */
@@ -41,18 +32,25 @@ const JOB =
   'n, region, kind, rows, bytes, accepted_at AS acceptedAt, duration_ms AS durationMs, fate FROM submission';
 type JobRow = Omit<timeline.Job, 'outcome'> & { fate: string };
 
+const UNFINISHED = 'bulk AND (ends_at IS NULL OR ends_at > ?1)';
+
 /** Entries of one profile, with their submissions. */
 const ENTRIES = `FROM submission s CROSS JOIN entry e ON e.submission = s.n AND e.id = ?
   WHERE s.region = ? AND s.kind = ?`;
 
 /** Several processes may write at the same time: if the clock is set back by less, it does not count. */
 const SET_BACK_MS = 1_000;
+const NEWEST = 'SELECT accepted_at AS n FROM submission ORDER BY submission.n DESC LIMIT 1';
+/** In one statement: of several processes that find the clock set back, the first one moves everything. */
+const MOVE_BACK = `UPDATE submission SET accepted_at = accepted_at - late, ends_at = ends_at - late, applies_at = applies_at - late
+  FROM (SELECT max(coalesce(ends_at, accepted_at)) - ?1 AS late, (${NEWEST}) AS newest FROM submission)
+  WHERE newest - ?1 >= ${SET_BACK_MS}`;
 
 /** How many entries are added to the list of profiles at a time, before other requests get a turn. */
 const SLICE = 500;
 
 export class World {
-  #index: ProfileIndex | undefined;
+  readonly #index: ProfileIndex;
   /** A random text, created with the data, which makes job ids different from those of other sandboxes. */
   readonly #instance: string;
 
@@ -66,6 +64,7 @@ export class World {
     private readonly lookups: Lookups = DEFAULT_LOOKUPS,
     private readonly baseUrl: (region: Region) => string = () => '',
   ) {
+    this.#index = new ProfileIndex(db);
     this.#instance = db.one<{ value: string }>("SELECT value FROM meta WHERE key = 'instance'")!.value;
   }
 
@@ -78,9 +77,8 @@ export class World {
     const { region, kind, bytes, sha256, items, properties } = submission;
     return this.db.transaction(() => {
       const now = this.#now();
-      const unfinished =
-        'SELECT count(*) AS n FROM submission WHERE region = ? AND bulk AND (ends_at IS NULL OR ends_at > ?)';
-      if (rules?.oneAtATime && this.db.count(unfinished, region, now) > 0) return 'busy';
+      const unfinished = `SELECT count(*) AS n FROM submission WHERE ${UNFINISHED} AND region = ?2`;
+      if (rules?.oneAtATime && this.db.count(unfinished, now, region) > 0) return 'busy';
       const rows = items.length;
       const durationMs = rules ? timeline.jobDuration(rows, rules.rowsPerSecond) : 0;
       const outcome = rules?.outcome() ?? { type: 'completed' };
@@ -137,10 +135,13 @@ export class World {
       ...[id, region, kind, this.#now()],
     );
     if (upserts.length === 0) return undefined;
-    const { story, ...told } = tell(kind, region, id, upserts);
-    const jobIdOf = ({ bulk, n }: Chapter): string | null =>
-      bulk ? timeline.formatJobId(region, this.#instance, n) : null;
-    return { ...told, story: story.map((chapter) => ({ ...chapter, jobId: jobIdOf(chapter) })) };
+    const { profile, values, story } = tell(kind, region, id, upserts);
+    const jobIdOf = (n: number): string => timeline.formatJobId(region, this.#instance, n);
+    const chapters = story.map((chapter) => ({
+      ...chapter,
+      jobId: chapter.bulk ? jobIdOf(chapter.n) : null,
+    }));
+    return { profile, values, story: chapters };
   }
 
   /** Whether an unfinished job will change the profile when it completes. */
@@ -152,26 +153,26 @@ export class World {
   /** Profiles as they are now. Lets other work run in between. */
   async profiles(query: ProfileQuery): Promise<ProfilePage> {
     const asOf = this.#now(); // read once, or the loop might never catch up with an import
-    while (!this.#list.advance(asOf, SLICE)) await new Promise((resolve) => setImmediate(resolve));
-    return this.#list.list(query);
+    while (!this.#index.advance(asOf, SLICE)) await new Promise((resolve) => setImmediate(resolve));
+    return this.#index.list(query);
   }
 
   /** Adds a slice of what was applied to the list of profiles; true if nothing is left. */
   catchUp(): boolean {
-    return this.#list.advance(this.#now(), SLICE);
+    return this.#index.advance(this.#now(), SLICE);
   }
 
   profileCounts(): Record<Region, Record<Kind, number>> {
     const count = (region: Region) => ({
-      companies: this.#list.count('companies', region),
-      users: this.#list.count('users', region),
+      companies: this.#index.count('companies', region),
+      users: this.#index.count('users', region),
     });
     return { default: count('default'), eu: count('eu') };
   }
 
   /** Increases with every change of the list of profiles. */
   get revision(): number {
-    return this.#list.revision;
+    return this.#index.revision;
   }
 
   /** Jobs of all regions, newest first. */
@@ -186,9 +187,8 @@ export class World {
     const now = this.#now(); // first: it moves submissions back if the clock was set back
     const n = Number(jobId.slice(jobId.lastIndexOf('-') + 1));
     const row = this.db.one<JobRow>(`SELECT ${JOB} WHERE n = ? AND bulk`, Number.isSafeInteger(n) ? n : -1);
-    return row && timeline.formatJobId(row.region, this.#instance, n) === jobId
-      ? this.#view(row, now)
-      : undefined;
+    const view = row && this.#view(row, now);
+    return view?.record.job_id === jobId ? view : undefined;
   }
 
   /** Identifiers that a completed job upserted, at most `limit`. */
@@ -197,24 +197,27 @@ export class World {
     return this.db.all<{ id: string }>(sql, n, limit).map(({ id }) => id);
   }
 
-  jobCounts(): { total: number; unfinished: number; failed: number } {
-    return this.db.one<ReturnType<World['jobCounts']>>(
+  jobCounts() {
+    return this.db.one<{ total: number; unfinished: number; failed: number }>(
       `SELECT count(*) AS total,
-         count(*) FILTER (WHERE ends_at IS NULL OR ends_at > ?1) AS unfinished,
+         count(*) FILTER (WHERE ${UNFINISHED}) AS unfinished,
          count(*) FILTER (WHERE ends_at <= ?1 AND fate = '{"type":"failed"}') AS failed
        FROM submission WHERE bulk`,
       this.#now(),
     )!;
   }
 
-  /** Erases everything that was accepted, from the disk too. Returns the totals before that. */
-  reset(): Counts {
+  /**
+   * Erases everything that was accepted, from the disk too.
+   * @returns what there was: profiles of each kind, where an identifier counts once per region, and bulk requests
+   */
+  reset(): { companies: number; users: number; jobs: number } {
     const profiles = `SELECT count(*) AS n FROM
       (SELECT DISTINCT s.region, e.id FROM submission s JOIN entry e ON e.submission = s.n WHERE s.kind = ?)`;
     const counts = {
       companies: this.db.count(profiles, 'companies'),
       users: this.db.count(profiles, 'users'),
-      jobs: this.db.count('SELECT count(*) AS n FROM submission WHERE bulk'),
+      jobs: this.jobCounts().total,
     };
     // Numbers are not given twice.
     this.db.transaction(() => this.db.exec('DELETE FROM entry; DELETE FROM submission;'));
@@ -226,29 +229,13 @@ export class World {
     this.db.close();
   }
 
-  /** The list of profiles, which is made when it is first asked for. */
-  get #list(): ProfileIndex {
-    this.#index ??= new ProfileIndex(this.db);
-    return this.#index;
-  }
-
   /**
    * The time. If something was accepted later than it, the clock was set back: everything is moved back with
    * it, so that the last job ends now. Otherwise, jobs would stand still until the clock is there again.
    */
   #now(): number {
     const now = this.clock.now();
-    const newest = 'SELECT accepted_at AS n FROM submission ORDER BY n DESC LIMIT 1';
-    const isSetBack = (): boolean => this.db.count(newest) - now >= SET_BACK_MS;
-    if (!isSetBack()) return now;
-    this.db.transaction(() => {
-      if (!isSetBack()) return; // another process was first
-      const last = this.db.count('SELECT max(coalesce(ends_at, accepted_at)) AS n FROM submission');
-      this.db.run(
-        'UPDATE submission SET accepted_at = accepted_at - ?1, ends_at = ends_at - ?1, applies_at = applies_at - ?1',
-        last - now,
-      );
-    });
+    if (this.db.count(NEWEST) - now >= SET_BACK_MS) this.db.run(MOVE_BACK, now);
     return now;
   }
 
@@ -258,22 +245,11 @@ export class World {
   }
 }
 
-/** The data of a sandbox without its listeners, to show or erase what a rehearsal left. @internal */
-export interface SandboxData {
-  profile(kind: Kind, id: string, region: Region): Profile | undefined;
-  profiles(query: ProfileQuery): Promise<ProfilePage>;
-  pending(kind: Kind, id: string, region: Region): boolean;
-  reset(): Counts;
-  close(): void;
-}
-
 /**
- * Opens the data in a folder, even while a sandbox or a command uses it.
+ * Opens the data in a folder, without listeners, even while a sandbox or a command uses it.
  * @returns undefined if there is no data; creates nothing
  * @throws StateError
- * @internal
  */
-export function openSandboxData(dataDir: string, clock: SandboxClock): SandboxData | undefined {
-  if (!existsSync(join(dataDir, DATABASE_FILE))) return undefined;
-  return new World(openDatabase(dataDir), clock);
+export function openSandboxData(dataDir: string, clock: SandboxClock): World | undefined {
+  return existsSync(join(dataDir, DATABASE_FILE)) ? new World(openDatabase(dataDir), clock) : undefined;
 }

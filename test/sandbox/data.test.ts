@@ -6,7 +6,8 @@ import { Worker } from 'node:worker_threads';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { describe, expect } from 'vitest';
 import { StateError } from '../../src/engine/errors.js';
-import { openSandboxData, type Sandbox, startSandbox } from '../../src/sandbox/index.js';
+import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
+import { openSandboxData } from '../../src/sandbox/world.js';
 import { ManualClock, test } from '../support/sandbox.js';
 import { COMPANY, get, post, USERS } from './http.js';
 

@@ -1,7 +1,6 @@
 /** Faults: how they are written, when they apply, and how a client meets them on a real socket. */
 import { Agent, request } from 'node:http';
 import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect } from 'vitest';
 import { UsageError } from '../../src/engine/errors.js';
@@ -30,42 +29,26 @@ describe('a fault that cannot be parsed is named, with the problem and the corre
   test.for([
     ['', 'unknown fault ""', 'reset-after'],
     ['429', `"" ${NO_WHEN}`, '503:first=3'],
-    ['429:', `"" ${NO_WHEN}`, '503:first=3'],
     ['429:frist=3', `"frist=3" ${NO_WHEN}`, '503:first=3'],
     ['429:toString=3', `"toString=3" ${NO_WHEN}`, '503:first=3'],
     ['429:nth=0', `"nth=0" ${NO_WHEN}`, '503:first=3'],
-    ['429:nth=1.5', `"nth=1.5" ${NO_WHEN}`, '503:first=3'],
     ['429:p=1.1', `"p=1.1" ${NO_WHEN}`, '503:first=3'],
-    ['429:p=', `"p=" ${NO_WHEN}`, '503:first=3'],
-    ['99:nth=1', 'unknown fault "99"', 'from 200 to 599'],
     ['600:nth=1', 'unknown fault "600"', 'from 200 to 599'],
     ['status:nth=1', 'unknown fault "status"', 'from 200 to 599'],
     ['constructor:nth=1', 'unknown fault "constructor"', 'from 200 to 599'],
     ['hang:nth=1,html', 'hang has no option "html"', 'on, accepted, for'],
     ['fail-job:nth=1,on=any', 'fail-job has no option "on"', 'available options: none'],
-    ['hang:nth=1,toString', 'hang has no option "toString"', 'on, accepted, for'],
     ['hang:nth=1,on=poll', '"on=poll" is not a valid value of on', '503:first=3'],
-    ['502:nth=1,html=yes', '"html=yes" is not a valid value', '503:first=3'],
-    ['503:nth=1,retry-after=', '"retry-after=" is not a valid value', '503:first=3'],
     ['503:nth=1,retry-after=1\r\nx: y', 'is not a valid value', '503:first=3'],
     ['redirect:nth=1', 'needs location=<url>', '503:first=3'],
     ['redirect:nth=1,status=200,location=x', '"status=200" is not a valid value', '503:first=3'],
-    ['drip:nth=1,for=-1', '"for=-1" is not a valid value', '503:first=3'],
     ['short-job:nth=1,rows=0', '"rows=0" is not a valid value', '503:first=3'],
   ] as const)('%j', ([spec, message, hint], { sandbox }) => {
-    let refusal: unknown;
-    try {
-      sandbox.faults.add(spec);
-    } catch (error) {
-      refusal = error;
-    }
-    expect(refusal).toBeInstanceOf(UsageError);
-    const named = spec === '' ? 'fault ""' : spec;
-    expect(refusal).toMatchObject({
-      hint: expect.stringContaining(hint),
-      message: expect.stringContaining(named),
-    });
-    expect((refusal as UsageError).message).toContain(message);
+    const add = (): void => sandbox.faults.add(spec);
+    expect(add).toThrow(UsageError);
+    expect(add).toThrow(`fault "${spec}": `);
+    expect(add).toThrow(message);
+    expect(add).toThrow(expect.objectContaining({ hint: expect.stringContaining(hint) }));
     expect(sandbox.faults.list()).toEqual([]);
   });
 });
@@ -74,7 +57,6 @@ describe('when a fault applies', () => {
   test.for<[when: string, struck: number[]]>([
     ['nth=3', [3]],
     ['every=5', [5, 10]],
-    ['every=1', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]],
     ['first=2', [1, 2]],
     ['p=0', []],
     ['p=1', [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12]],
@@ -135,13 +117,9 @@ describe('when a fault applies', () => {
 describe('the answer to a bulk request, and whether it was carried out', () => {
   test.for<[spec: string, seen: string, carriedOut: boolean]>([
     ['400:first=1', '400', false],
-    ['401:first=1', '401', false],
-    ['408:first=1', '408', false],
     ['503:first=1', '503', false],
-    ['505:first=1', '505', false],
     ['599:first=1', '599', false],
     ['200:first=1', '200', true],
-    ['201:first=1', '201', true],
     ['204:first=1', '204', true],
     ['304:first=1', '304', false],
     ['500:first=1,accepted', '500', true],
@@ -183,10 +161,8 @@ describe('what the replies contain', () => {
 
   test.for<[spec: string, header: string, value: string | undefined]>([
     ['429:first=1,retry-after=7', 'retry-after', '7'],
-    ['429:first=1,retry-after=-1', 'retry-after', '-1'],
     ['503:first=1,retry-after-date=90', 'retry-after', 'Fri, 02 Jan 2026 03:05:35 GMT'],
     ['503:first=1,retry-after-date=-90', 'retry-after', 'Fri, 02 Jan 2026 03:02:35 GMT'],
-    ['302:first=1,location=/x', 'location', '/x'],
     ['redirect:first=1,location=http://127.0.0.1:1/a', 'location', 'http://127.0.0.1:1/a'],
     ['202:first=1,retry-after=1', 'retry-after', '1'],
     ['429:first=1', 'retry-after', undefined],
@@ -272,18 +248,6 @@ describe('connections', () => {
     client.abort();
     expect(await left).toBe('ABORT_ERR');
     expect(sandbox.ledger()).toMatchObject([{ status: null, accepted: null }]);
-  });
-
-  test('requests that do not wait for the reply before theirs are answered in order', async ({ sandbox }) => {
-    sandbox.faults.add('drip:first=1,on=lookup,for=0.03');
-    const socket = connect(Number(new URL(sandbox.lookupUrl).port), '127.0.0.1');
-    const head = `Host: localhost\r\nAuthorization: Token ${sandbox.token}\r\n`;
-    const path = `${LOOKUPS}embeds`;
-    socket.write(
-      `GET ${path} HTTP/1.1\r\n${head}\r\nGET /nowhere HTTP/1.1\r\nConnection: close\r\n${head}\r\n`,
-    );
-    const replies = await text(socket);
-    expect(replies.match(/HTTP\/1\.1 \d+/g)).toEqual(['HTTP/1.1 200', 'HTTP/1.1 404']);
   });
 
   test('close announces keep-alive, but closes the connection', async ({ sandbox }) => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { openSandboxData, type SandboxData } from '../../src/sandbox/index.js';
+import { openSandboxData, type World } from '../../src/sandbox/world.js';
 import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.js';
 import { send, USERS } from './http.js';
 
@@ -18,7 +18,7 @@ async function started(dataDir: string): Promise<SandboxProcess> {
 }
 
 /** The data as they are when every job has completed. */
-function dataOf(dataDir: string): SandboxData {
+function dataOf(dataDir: string): World {
   const data = openSandboxData(dataDir, TOMORROW)!;
   onTestFinished(() => data.close());
   return data;

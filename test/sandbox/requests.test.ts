@@ -1,7 +1,5 @@
 /** Requests to the service, and what each is answered with, held against the specification. */
 import { Agent } from 'node:http';
-import { connect } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { describe, expect } from 'vitest';
 import type { Limits, Sandbox } from '../../src/sandbox/index.js';
 import { ManualClock, test } from '../support/sandbox.js';
@@ -174,15 +172,6 @@ describe('refusals, all with the spec’s error body, and with nothing carried o
       401,
       expect.stringContaining('the Authorization header is missing'),
     ]);
-  });
-
-  test('a request that is not HTTP', async ({ sandbox }) => {
-    const socket = connect(Number(new URL(sandbox.url).port), '127.0.0.1');
-    socket.write('NONSENSE\r\n\r\n');
-    const reply = await text(socket);
-    expect(reply).toMatch(/^HTTP\/1\.1 400 [\s\S]*x-request-id: \S+/);
-    const body = JSON.parse(reply.slice(reply.indexOf('\r\n\r\n')));
-    expect(checkReply('POST', COMPANIES, 400, body)).toEqual([]);
   });
 });
 

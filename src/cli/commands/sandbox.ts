@@ -7,6 +7,7 @@ import { isLoopback } from '../../engine/service/address.js';
 import type { HeldLease } from '../../engine/state/state.js';
 import { count } from '../../engine/util/numbers.js';
 import * as embedded from '../../sandbox/index.js';
+import { openSandboxData } from '../../sandbox/world.js';
 import { shellWord } from '../advice/shell.js';
 import { type Context, EMBEDDED } from '../context.js';
 import { given, SANDBOX, SANDBOX_REGION, usage, valuesOf } from '../options/index.js';
@@ -17,12 +18,12 @@ import { type Flags, print, refuse, say, spec } from './command.js';
 import { list as listed } from './list.js';
 import { statePlace } from './recorded.js';
 
-type Data = NonNullable<ReturnType<typeof embedded.openSandboxData>>;
+type Data = NonNullable<ReturnType<typeof openSandboxData>>;
 type Row = embedded.ProfilePage['rows'][number];
 
 /** Looks at the data of the sandbox, if there are any, and closes them. */
 async function reading<T>(data: string, { clock }: Context, look: (held: Data | undefined) => T): Promise<T> {
-  const held = embedded.openSandboxData(data, clock) ?? undefined;
+  const held = openSandboxData(data, clock);
   try {
     return await look(held);
   } finally {

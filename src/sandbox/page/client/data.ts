@@ -13,15 +13,8 @@ const REST_MS = 400;
 
 /** Identifiers are in the query, where `.`, `..`, and `/` have no meaning. */
 const DEFAULTS = {
-  view: 'companies',
-  kind: 'companies' as Kind,
-  region: 'default' as Region,
-  id: '',
-  n: 1,
-  search: '',
-  sort: '-updated',
-  only: 'all',
-  page: 1,
+  ...{ view: 'companies', kind: 'companies' as Kind, region: 'default' as Region, id: '', n: 1 },
+  ...{ search: '', sort: '-updated', only: 'all', page: 1 },
 };
 
 /** A view and its parameters. A view ignores those of others. */
@@ -47,7 +40,8 @@ export function addressOf({ view, ...rest }: Route): string {
 /** A path with query parameters; empty ones are left out. */
 export function withQuery(path: string, words: Record<string, string | number>): string {
   const given = Object.entries(words).filter(([, value]) => value !== '');
-  return given.length === 0 ? path : `${path}?${new URLSearchParams(given.map(([k, v]) => [k, String(v)]))}`;
+  const query = new URLSearchParams(given.map(([key, value]) => [key, String(value)]));
+  return given.length === 0 ? path : `${path}?${query}`;
 }
 
 /** The sandbox answered with an error. */
@@ -62,15 +56,11 @@ export async function call<T>(path: string, method = 'GET', body?: unknown): Pro
   throw new Refused(value.errors?.[0]?.message ?? `status ${reply.status}`);
 }
 
-export interface Live<T> {
-  /** Of this path, or still of an earlier one: then it is stale. */
-  data?: T;
-  error?: string;
-  stale: boolean;
-}
-
-/** Reads `path`, and again whenever `revision` changes, one read at a time, with a rest between two of one path. */
-export function useLive<T>(path: string, revision: unknown): Live<T> {
+/**
+ * Reads `path`, and again whenever `revision` changes, one read at a time, with a rest between two of one path. What is
+ * stale is still of an earlier path.
+ */
+export function useLive<T>(path: string, revision: unknown): { data?: T; error?: string; stale: boolean } {
   const [state, setState] = useState<{ path: string; data?: T; error?: string }>({ path });
   const reading = useRef({ path: '', last: Promise.resolve() });
   useEffect(() => {
@@ -80,8 +70,7 @@ export function useLive<T>(path: string, revision: unknown): Live<T> {
       if (reading.current.path === path) await new Promise((resolve) => setTimeout(resolve, REST_MS));
       reading.current.path = path;
       try {
-        const data = await call<T>(path);
-        setState({ path, data });
+        setState({ path, data: await call<T>(path) });
       } catch (error) {
         // Otherwise, the sandbox cannot be reached: the header says so, and the old data stays.
         if (error instanceof Refused) setState({ path, error: error.message });
@@ -95,10 +84,8 @@ export function useLive<T>(path: string, revision: unknown): Live<T> {
   return { ...state, stale: state.path !== path };
 }
 
-export type Connection = 'connecting' | 'live' | 'lost';
-
 /** The overview, which the sandbox sends while this window is visible. */
-export function useOverview(): { overview?: Overview; connection: Connection } {
+export function useOverview(): { overview?: Overview; connection: 'connecting' | 'live' | 'lost' } {
   const [state, setState] = useState<ReturnType<typeof useOverview>>({ connection: 'connecting' });
   useEffect(() => {
     let source: EventSource | undefined;

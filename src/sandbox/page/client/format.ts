@@ -42,11 +42,12 @@ export function visible(text: string, line = true): string {
   );
 }
 
-/** The states of a job, in order. */
-const STATES = ['queued', 'validating', 'processing', 'pending_refresh', 'completed', 'failed'];
-
 /** The CSS class with the color of a job's state. */
-export const stateColor = (status: string): string => (STATES.includes(status) ? status : 'other');
+const COLORS: Readonly<Record<string, string>> = {
+  ...{ queued: 'quiet', validating: 'other', processing: 'accent' },
+  ...{ pending_refresh: 'warn', completed: 'good', failed: 'bad' },
+};
+export const stateColor = (status: string): string => (Object.hasOwn(COLORS, status) ? COLORS[status]! : '');
 
 /** `job 17` for `urn:profiles:job:default/5f3c0a91-17`. */
 export const shortJob = (id: string): string =>

@@ -4,29 +4,25 @@ import { useEffect, useState } from 'preact/hooks';
 import { addressOf, here, type Route, to, useOverview } from './data.js';
 import { count } from './format.js';
 import { Job, Jobs } from './jobs.js';
-import { both, Empty, Facts, Heading, Link, ShellContext } from './parts.js';
+import { both, Facts, Link, ShellContext } from './parts.js';
 import { Profile } from './profile.js';
 import { Profiles, Properties } from './profiles.js';
 import { Request, Requests } from './requests.js';
 import { Switches } from './settings.js';
 
 const VIEWS: Readonly<Record<string, (props: { route: Route }) => ComponentChildren>> = {
-  companies: Profiles,
-  users: Profiles,
-  profile: Profile,
-  jobs: Jobs,
-  job: Job,
-  requests: Requests,
-  request: Request,
-  properties: Properties,
-  settings: Switches,
+  ...{ companies: Profiles, users: Profiles, profile: Profile, jobs: Jobs, job: Job },
+  ...{ requests: Requests, request: Request, properties: Properties, settings: Switches },
 };
 
-const LAMPS = { connecting: 'connecting', live: 'live', lost: 'not connected' };
+const LAMPS = {
+  connecting: 'connecting',
+  live: 'live',
+  lost: 'not connected: is the sandbox still running? Its address changes when it starts again',
+};
 
 function App() {
   const [route, setRoute] = useState(here);
-  const [said, setSaid] = useState('');
   const { overview, connection } = useOverview();
   useEffect(() => addEventListener('popstate', () => setRoute(here())), []);
   const go = (next: Route, replace = false): void => {
@@ -42,12 +38,12 @@ function App() {
     ['Properties', 'properties'],
     ['Switches', 'settings', overview?.faults.length || undefined],
   ];
-  const { view, kind } = route;
+  const { view, kind, id, n } = route;
   // The view of one thing belongs to that of all.
   const tab = view === 'profile' ? kind : view.replace(/^(job|request)$/, '$1s');
-  const View = Object.hasOwn(VIEWS, view) ? VIEWS[view]! : Nowhere;
+  const View = Object.hasOwn(VIEWS, view) ? VIEWS[view]! : Profiles;
   return (
-    <ShellContext.Provider value={{ overview, go, announce: setSaid }}>
+    <ShellContext.Provider value={{ overview, go }}>
       <a class="skip" href="#main">
         Skip to content
       </a>
@@ -65,15 +61,10 @@ function App() {
         </nav>
         <p class={`lamp ${connection}`} role="status">
           {LAMPS[connection]}
-          {connection === 'lost' && (
-            <span class="unseen">
-              : is the sandbox still running? Its address changes when it starts again.
-            </span>
-          )}
         </p>
       </header>
       <main id="main" tabIndex={-1}>
-        <View key={view} route={route} />
+        <View key={`${view} ${id} ${n}`} route={route} />
       </main>
       <footer>
         {overview && (
@@ -86,26 +77,9 @@ function App() {
           />
         )}
       </footer>
-      <p class="unseen" aria-live="polite">
-        {said}
-      </p>
     </ShellContext.Provider>
   );
 }
 
-function Nowhere() {
-  return (
-    <>
-      <Heading title="Not found" />
-      <Empty title="There is no such view">
-        <Link to={to('companies')}>Companies</Link>
-      </Empty>
-    </>
-  );
-}
-
-const app = document.getElementById('app');
-if (app !== null) {
-  app.replaceChildren();
-  render(<App />, app);
-}
+document.body.replaceChildren();
+render(<App />, document.body);

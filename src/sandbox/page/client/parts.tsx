@@ -1,22 +1,18 @@
-/** What all views are made of: a list, page by page, one thing in detail, and the parts of both. */
+/** What all views are made of: a view with its data, a list page by page, and the parts of both. */
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef } from 'preact/hooks';
 import type { Kind } from '../../profile.js';
-import { addressOf, type Live, type Overview, type Route, useLive } from './data.js';
+import { addressOf, type Overview, type Route, useLive } from './data.js';
 import { count, stateColor, time, visible } from './format.js';
 
 interface Shell {
   overview?: Overview | undefined;
   go(route: Route, replace?: boolean): void;
-  /** Announces a text to screen readers. */
-  announce(text: string): void;
 }
 
-export const ShellContext = createContext<Shell>({ go: () => {}, announce: () => {} });
+export const ShellContext = createContext<Shell>({ go: () => {} });
 export const useShell = (): Shell => useContext(ShellContext);
 
-/** The server refuses longer addresses. */
-const LONGEST_ADDRESS = 12_000;
 const PAGE_SIZE = 50;
 
 /** The profiles of a kind in both regions. */
@@ -29,51 +25,37 @@ interface Children {
 
 export function Link({ to, current = false, children }: Children & { to: Route; current?: boolean }) {
   const { go } = useShell();
-  const href = addressOf(to);
-  if (href.length > LONGEST_ADDRESS) return <span title="too long for a link">{children}</span>;
   const follow = (event: MouseEvent): void => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
     go(to);
   };
   return (
-    <a href={href} aria-current={current ? 'page' : undefined} onClick={follow}>
+    <a href={addressOf(to)} aria-current={current ? 'page' : undefined} onClick={follow}>
       {children}
     </a>
   );
 }
 
 /** Text from imports: isolated, so that it cannot change the direction of other text, with hidden characters shown. */
-export function Data({ text, most = 300 }: { text: string; most?: number }) {
-  return <bdi>{visible(text.length > most ? `${text.slice(0, most)}…` : text)}</bdi>;
-}
+export const Data = ({ text, most = 300 }: { text: string; most?: number }) => (
+  <bdi>{visible(text.length > most ? `${text.slice(0, most)}…` : text)}</bdi>
+);
 
-export function Time({ iso }: { iso: string }) {
-  return (
-    <time dateTime={iso} title={iso}>
-      {time(iso)}
-    </time>
-  );
-}
+export const Time = ({ iso }: { iso: string }) => (
+  <time dateTime={iso} title={iso}>
+    {time(iso)}
+  </time>
+);
 
-export function State({ status }: { status: string }) {
-  return (
-    <span class={`pill state ${stateColor(status)}`}>
-      <Data text={status} />
-    </span>
-  );
-}
+export const State = ({ status }: { status: string }) => (
+  <span class={`pill ${stateColor(status)}`}>
+    <Data text={status} />
+  </span>
+);
 
-interface HeadingProps {
-  title: string;
-  /** What is said beside it. */
-  sum?: ComponentChildren;
-  /** In place of the title. */
-  children?: ComponentChildren;
-}
-
-/** The heading of a view. It gets the focus when the view opens. */
-export function Heading({ title, sum, children = title }: HeadingProps) {
+/** The heading of a view, and what is said beside it. It gets the focus when the view opens. */
+export function Heading({ title, children }: Children & { title: string }) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${visible(title).slice(0, 80)} · profiles sandbox`;
@@ -83,32 +65,22 @@ export function Heading({ title, sum, children = title }: HeadingProps) {
   return (
     <div class="row">
       <h1 ref={heading} tabIndex={-1}>
-        {children}
+        <Data text={title} />
       </h1>
-      <p class="quiet" data-testid="sum">
-        {sum}
-      </p>
-    </div>
-  );
-}
-
-export function Section({ title, children }: Children & { title: string }) {
-  return (
-    <section aria-label={title}>
-      <h2>{title}</h2>
-      {children}
-    </section>
-  );
-}
-
-export function Empty({ title, children }: Children & { title: string }) {
-  return (
-    <div class="paper">
-      <h2>{title}</h2>
       {children}
     </div>
   );
 }
+
+export const Section = (props: Children & { title: string; class?: string }) => (
+  <section aria-label={props.title} class={props.class}>
+    <h2>{props.title}</h2>
+    {props.children}
+  </section>
+);
+
+/** In place of what is not there. */
+export const Empty = (props: Children & { title: string }) => <Section class="paper" {...props} />;
 
 /** A column, and the class of its cells. The cells of the first column name their rows. */
 export type Column<T> = readonly [head: string, cell: (row: T) => ComponentChildren, kind?: string];
@@ -171,109 +143,102 @@ export function ImportLines({ file }: { file: string }) {
     `export PROFILES_TOKEN=${overview.any_token ? 'rehearsal' : "'the key it was started with'"}`,
   ];
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard
-    <pre class="paper command" tabIndex={0}>
-      <code>{[...(lines ?? []), `profiles import ${file}`].join('\n')}</code>
-    </pre>
+    <>
+      <p>Import a file, in another terminal:</p>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
+      <pre class="paper command" tabIndex={0}>
+        <code>{[...(lines ?? []), `profiles import ${file}`].join('\n')}</code>
+      </pre>
+    </>
   );
 }
 
 interface ViewProps<A> {
   title: string;
-  /** The path of its data in the API, with a query if it has pages. */
+  /** The path of its data in the API, with a query. */
   path: string;
   /** When this changes, the data is read again. Default: when anything in the sandbox changes. */
   revision?: unknown;
-  /** What is said beside the heading. */
-  sum?(answer: A): ComponentChildren;
+  /** What is said beside the heading; aloud, too, if it is the result of a search. */
+  sum(answer: A): ComponentChildren;
+  search?: string;
+  /** The list that one thing is in. */
+  back?: readonly [name: string, route: Route];
+  /** What is above the data. */
+  tools?: ComponentChildren;
+  children(answer: A, stale: boolean): ComponentChildren;
 }
 
-interface ListProps<A, T> extends ViewProps<A>, TableProps<T> {
+export function View<A>({ title, path, sum, search, back, tools, children, ...props }: ViewProps<A>) {
+  const { overview } = useShell();
+  const { data, error, stale } = useLive<A>(path, props.revision ?? overview);
+  return (
+    <>
+      {back && (
+        <p class="back">
+          <Link to={back[1]}>{back[0]}</Link>
+        </p>
+      )}
+      <Heading title={title}>
+        <p class="quiet" data-testid="sum" aria-live={search ? 'polite' : undefined}>
+          {data && sum(data)}
+        </p>
+      </Heading>
+      {tools}
+      {error !== undefined && <p class="note bad">{error}</p>}
+      {data !== undefined && children(data, stale)}
+    </>
+  );
+}
+
+interface ListProps<A, T> extends Omit<ViewProps<A>, 'children'>, TableProps<T> {
   route: Route;
   rowsOf(answer: A): readonly T[];
-  /** The number of rows on all pages. Default: there is one page. */
-  found?(answer: A): number;
-  /** What is above the table. */
-  tools?: ComponentChildren;
+  /** The number of rows on all pages. */
+  found(answer: A): number;
   /** In place of a table without rows. */
   empty?(answer: A): ComponentChildren;
-  onShown?(answer: A): void;
 }
 
-export function List<A, T>(props: ListProps<A, T>) {
-  const { title, route, found, onShown } = props;
-  const place = `&offset=${(route.page - 1) * PAGE_SIZE}&limit=${PAGE_SIZE}`;
-  const live = useRead<A>(found ? props.path + place : props.path, props.revision);
-  const { data, stale } = live;
-  const rows = data === undefined ? [] : props.rowsOf(data);
-  useEffect(() => {
-    if (data !== undefined && !stale) onShown?.(data);
-  }, [stale, route.search, data === undefined]);
+/** A view of a table, page by page. */
+export function List<A, T>({ route, rowsOf, found, empty, path, ...props }: ListProps<A, T>) {
+  const { page, search } = route;
+  const place = `&offset=${(page - 1) * PAGE_SIZE}&limit=${PAGE_SIZE}`;
   return (
-    <>
-      <Heading title={title} sum={data && props.sum?.(data)} />
-      {props.tools}
-      <Reading live={live} title={title} />
-      {data !== undefined && (found?.(data) ?? rows.length) === 0 && props.empty?.(data)}
-      {rows.length > 0 && <Table {...props} class={`${props.class}${stale ? ' stale' : ''}`} rows={rows} />}
-      {data !== undefined && found && <Pager route={route} found={found(data)} />}
-    </>
+    <View<A> {...props} path={path + place} search={search}>
+      {(answer, stale) => (
+        <>
+          {found(answer) === 0 && empty?.(answer)}
+          {rowsOf(answer).length > 0 && (
+            <Table {...props} class={`${props.class}${stale ? ' stale' : ''}`} rows={rowsOf(answer)} />
+          )}
+          <Pager route={route} found={found(answer)} />
+        </>
+      )}
+    </View>
   );
-}
-
-interface DetailProps<A> extends ViewProps<A> {
-  back: readonly [name: string, route: Route];
-  heading?: ComponentChildren;
-  children(answer: A): ComponentChildren;
-}
-
-export function Detail<A>({ title, path, revision, sum, back, heading, children }: DetailProps<A>) {
-  const live = useRead<A>(path, revision);
-  const data = live.stale ? undefined : live.data;
-  return (
-    <>
-      <p class="back">
-        <Link to={back[1]}>{back[0]}</Link>
-      </p>
-      <Heading title={title} sum={data && sum?.(data)}>
-        {heading}
-      </Heading>
-      <Reading live={live} title={title} />
-      {data !== undefined && children(data)}
-    </>
-  );
-}
-
-function useRead<A>(path: string, revision: unknown): Live<A> {
-  const { overview } = useShell();
-  return useLive<A>(path, revision ?? overview);
-}
-
-function Reading({ live: { data, error, stale }, title }: { live: Live<unknown>; title: string }) {
-  if (error !== undefined && !stale) return <p class="note bad">{error}</p>;
-  return data === undefined ? <p class="quiet">Reading {title}…</p> : null;
 }
 
 function Pager({ route, found }: { route: Route; found: number }) {
   const { page } = route;
   const pages = Math.max(1, Math.ceil(found / PAGE_SIZE));
   if (pages === 1 && page === 1) return null;
-  const step = (name: string, wanted: number) =>
-    wanted >= 1 && wanted <= pages && wanted !== page ? (
-      <Link to={{ ...route, page: wanted }}>{name}</Link>
-    ) : (
-      <span aria-hidden="true">{name}</span>
-    );
-  const first = Math.min(found, (page - 1) * PAGE_SIZE + 1);
+  const steps = Object.entries({ First: 1, Previous: page - 1, Next: page + 1, Last: pages });
+  const [first, last] = [(page - 1) * PAGE_SIZE + 1, page * PAGE_SIZE].map((n) => count(Math.min(found, n)));
   return (
     <nav class="row" aria-label="Pages">
-      {step('First', 1)}
-      {step('Previous', page - 1)}
-      <span>
-        {count(first)}–{count(Math.min(found, page * PAGE_SIZE))} of {count(found)}
-      </span>
-      {step('Next', page + 1)}
-      {step('Last', pages)}
+      <span>{`${first}–${last} of ${count(found)}`}</span>
+      {steps.map(([name, wanted]) =>
+        wanted >= 1 && wanted <= pages && wanted !== page ? (
+          <Link key={name} to={{ ...route, page: wanted }}>
+            {name}
+          </Link>
+        ) : (
+          <span key={name} aria-hidden="true">
+            {name}
+          </span>
+        ),
+      )}
     </nav>
   );
 }

@@ -1,38 +1,30 @@
 /** The view of one profile: its data, and how it changed. */
 import { BASE, type Reply, type Route, to, withQuery } from './data.js';
 import { count, plural, shortJob, visible } from './format.js';
-import { type Column, Data, Detail, Empty, Link, Section, Table, Time } from './parts.js';
-import { CompanyLink, TITLES } from './profiles.js';
+import { type Column, Data, Empty, Link, Section, Table, Time, View } from './parts.js';
+import { CompanyLink, NOUNS } from './profiles.js';
 
 type Held = NonNullable<Reply<'GET /profile'>['profile']>;
 type Field = Held['fields'][number];
 type Shown = Omit<Field, 'key'>;
 
 export function Profile({ route: { kind, region, id } }: { route: Route }) {
-  const [noun, nouns] = TITLES[kind] ?? TITLES.companies;
-  const heading = (
-    <>
-      <span class="unseen">{noun} </span>
-      <Data text={id} />
-    </>
-  );
+  const [noun, nouns] = NOUNS[kind] ?? NOUNS.companies;
   return (
-    <Detail<Reply<'GET /profile'>>
+    <View<Reply<'GET /profile'>>
       back={[nouns, to(kind, { region })]}
       title={id}
       path={withQuery('profile', { kind, region, id })}
-      heading={heading}
       sum={({ profile }) => (
         <>
-          {noun} in region {region}
-          {profile?.company_id != null && ' · '}
+          {noun} in region {region}{' '}
           {profile?.company_id != null && <CompanyLink region={region} id={profile.company_id} />}
         </>
       )}
     >
       {({ profile, pending }) =>
         profile === null ? (
-          <Empty title={`The sandbox has no ${noun.toLowerCase()} with this identifier in region ${region}`}>
+          <Empty title={`The sandbox has no ${noun} with this identifier in region ${region}`}>
             {pending
               ? 'A job that contains it has not completed yet.'
               : 'It may have been erased, or be in the other region.'}
@@ -42,21 +34,15 @@ export function Profile({ route: { kind, region, id } }: { route: Route }) {
             {pending && <p class="note warn">A job that holds this profile has not completed yet.</p>}
             <div class="columns">
               <Section title="Metadata">
-                {profile.fields.length === 0 ? (
-                  <p class="quiet">No metadata.</p>
-                ) : (
-                  <Table {...FIELDS} rows={profile.fields} />
-                )}
+                <Table {...FIELDS} rows={profile.fields} />
                 <a href={`${BASE}api/${withQuery('profile.json', { kind, region, id })}`}>Whole, as JSON</a>
               </Section>
-              <Section title="Story">
-                <Story profile={profile} />
-              </Section>
+              <Story {...profile} />
             </div>
           </>
         )
       }
-    </Detail>
+    </View>
   );
 }
 
@@ -77,21 +63,19 @@ function Value({ value: { text, type, characters } }: { value: Shown }) {
   );
 }
 
-function Story({ profile: { story, upserts } }: { profile: Held }) {
-  return (
-    <>
-      <ol>
-        {story.map((entry, index) => (
-          <Upsert key={upserts - index} entry={entry} first={upserts - index === 1} />
-        ))}
-      </ol>
-      {upserts > story.length && (
-        <p class="quiet">The {count(upserts - story.length)} upserts before these are not shown.</p>
-      )}
-      <p class="quiet">Of a request that was sent again byte for byte, the newest two are kept.</p>
-    </>
-  );
-}
+const Story = ({ story, upserts }: Held) => (
+  <Section title="Story">
+    <ol>
+      {story.map((entry, index) => (
+        <Upsert key={upserts - index} entry={entry} first={upserts - index === 1} />
+      ))}
+    </ol>
+    {upserts > story.length && (
+      <p class="quiet">The {count(upserts - story.length)} upserts before these are not shown.</p>
+    )}
+    <p class="quiet">Of a request that was sent again byte for byte, the newest two are kept.</p>
+  </Section>
+);
 
 interface UpsertProps {
   entry: Held['story'][number];
@@ -102,44 +86,42 @@ interface UpsertProps {
 const shown = (text: string | null): Shown | null =>
   text === null ? null : { type: 'string', text, characters: text.length };
 
-function Upsert({
-  entry: { at, job_id, company_id, more_changes, unchanged, ...entry },
-  first,
-}: UpsertProps) {
-  const company = company_id && [
-    { key: 'company_id', before: shown(company_id.before), after: shown(company_id.after) },
-  ];
-  const changes = [...(company ?? []), ...entry.changes];
-  const changed = changes.length + more_changes;
-  const what = first ? 'Created' : changed === 0 ? 'Changed nothing' : `Changed ${plural(changed, 'value')}`;
+function Upsert({ entry: { at, job_id, company_id, unchanged, changes }, first }: UpsertProps) {
+  const { before, after } = company_id ?? { before: null, after: null };
+  const company = { key: 'company_id', before: shown(before), after: shown(after) };
+  const all = company_id ? [company, ...changes] : changes;
+  const what = all.length === 0 ? 'Changed nothing' : `Changed ${plural(all.length, 'value')}`;
   return (
     <li>
-      <strong>{what}</strong> <Time iso={at} /> by{' '}
+      <strong>{first ? 'Created' : what}</strong> <Time iso={at} /> by{' '}
       {job_id === null ? 'a single upsert' : <Link to={to('job', { id: job_id })}>{shortJob(job_id)}</Link>}
       <ul>
-        {changes.map(({ key, before, after }) => (
-          <li key={key}>
+        {all.map((change) => (
+          <li key={change.key}>
             <span class="quiet">
-              <Data text={key} />
-            </span>
-            {before && <span class="unseen"> was</span>}{' '}
-            {before && (
-              <del class="bad">
-                <Value value={before} />
-              </del>
+              <Data text={change.key} />
+            </span>{' '}
+            {change.before && (
+              <>
+                <span class="unseen">was</span>{' '}
+                <del class="bad">
+                  <Value value={change.before} />
+                </del>{' '}
+                <span class="unseen">is now</span>{' '}
+              </>
             )}
-            {before && after && <span class="unseen"> is now</span>}{' '}
-            {after ? (
+            {change.after ? (
               <ins class={first ? '' : 'good'}>
-                <Value value={after} />
+                <Value value={change.after} />
               </ins>
             ) : (
               <em class="quiet">removed</em>
             )}
           </li>
         ))}
-        {more_changes > 0 && <li class="quiet">and {plural(more_changes, 'more key')}</li>}
-        {unchanged > 0 && changed > 0 && <li class="quiet">{plural(unchanged, 'value')} sent as before</li>}
+        {unchanged > 0 && all.length > 0 && (
+          <li class="quiet">{plural(unchanged, 'value')} sent as before</li>
+        )}
       </ul>
     </li>
   );

@@ -4,7 +4,6 @@ import { bytes, duration, plural, shortJob } from './format.js';
 import {
   type Column,
   Data,
-  Detail,
   Empty,
   Facts,
   ImportLines,
@@ -13,16 +12,13 @@ import {
   Table,
   Time,
   useShell,
+  View,
 } from './parts.js';
 
 type RequestLine = Reply<'GET /requests'>['requests'][number];
 
 const FILTERS = {
-  all: 'All',
-  writes: 'Writes',
-  polls: 'Job polls',
-  lookups: 'Lookups',
-  problems: 'Problems',
+  ...{ all: 'All', writes: 'Writes', polls: 'Job polls', lookups: 'Lookups', problems: 'Problems' },
 };
 
 const COLUMNS: readonly Column<RequestLine>[] = [
@@ -35,21 +31,12 @@ const COLUMNS: readonly Column<RequestLine>[] = [
 ];
 const TABLE = { class: 'requests', columns: COLUMNS, keyOf: ({ n }: RequestLine): number => n };
 
-export function RequestTable(props: { requests: readonly RequestLine[]; caption: string }) {
-  return <Table {...TABLE} caption={props.caption} rows={props.requests} />;
-}
+export const RequestTable = (props: { requests: readonly RequestLine[]; caption: string }) => (
+  <Table {...TABLE} caption={props.caption} rows={props.requests} />
+);
 
 export function Requests({ route }: { route: Route }) {
   const { only } = route;
-  const filters = (
-    <nav class="row" aria-label="Which requests">
-      {Object.entries(FILTERS).map(([value, text]) => (
-        <Link key={value} to={to('requests', { only: value })} current={only === value}>
-          {text}
-        </Link>
-      ))}
-    </nav>
-  );
   return (
     <List<Reply<'GET /requests'>, RequestLine>
       {...TABLE}
@@ -61,30 +48,21 @@ export function Requests({ route }: { route: Route }) {
       sum={({ total }) => plural(total, 'request')}
       rowsOf={({ requests }) => requests}
       found={({ total }) => total}
-      tools={filters}
-      empty={() => <Nothing only={only} />}
+      tools={
+        <nav class="row" aria-label="Which requests">
+          {Object.entries(FILTERS).map(([value, text]) => (
+            <Link key={value} to={to('requests', { only: value })} current={only === value}>
+              {text}
+            </Link>
+          ))}
+        </nav>
+      }
+      empty={() => (
+        <Empty title={only === 'all' ? 'No requests yet' : 'None of the requests so far'}>
+          {only === 'all' ? <ImportLines file="companies.csv" /> : <Link to={to('requests')}>Show all</Link>}
+        </Empty>
+      )}
     />
-  );
-}
-
-function Nothing({ only }: { only: string }) {
-  if (only === 'all')
-    return (
-      <Empty title="No requests since the sandbox started">
-        <p>Point a client at it, in another terminal:</p>
-        <ImportLines file="companies.csv" />
-      </Empty>
-    );
-  if (only === 'problems')
-    return (
-      <Empty title="Everything was answered well">
-        <Link to={to('settings')}>Switch a fault on</Link> to see how a client bears it.
-      </Empty>
-    );
-  return (
-    <Empty title="None of the requests so far">
-      <Link to={to('requests')}>Show all</Link>
-    </Empty>
   );
 }
 
@@ -115,35 +93,30 @@ function Result({ request: { accepted, error } }: { request: RequestLine }) {
   const { items, kind, job_id } = accepted;
   return (
     <>
-      {kind === 'users' ? plural(items, 'user') : plural(items, 'company', 'companies')}
-      {job_id !== null && ' → '}
+      {kind === 'users' ? plural(items, 'user') : plural(items, 'company', 'companies')}{' '}
       {job_id !== null && <Link to={to('job', { id: job_id })}>{shortJob(job_id)}</Link>}
       {error !== null && <span class="quiet"> (taken, but not said so)</span>}
     </>
   );
 }
 
-export function Request({ route: { n } }: { route: Route }) {
-  return (
-    <Detail<Reply<'GET /request'>>
-      back={['Requests', to('requests')]}
-      title={`Request ${n}`}
-      path={withQuery('request', { n })}
-      revision={useShell().overview?.revisions.requests}
-      sum={({ request }) => request && <Status request={request} />}
-    >
-      {({ request }) =>
-        request === null ? (
-          <Empty title="This request is not in the log">
-            The log begins again with each start and each reset.
-          </Empty>
-        ) : (
-          <Facts facts={factsOf(request)} />
-        )
-      }
-    </Detail>
-  );
-}
+export const Request = ({ route: { n } }: { route: Route }) => (
+  <View<Reply<'GET /request'>>
+    back={['Requests', to('requests')]}
+    title={`Request ${n}`}
+    path={withQuery('request', { n })}
+    revision={useShell().overview?.revisions.requests}
+    sum={({ request }) => request && <Status request={request} />}
+  >
+    {({ request }) =>
+      request === null ? (
+        <Empty title="This request is not in the log">The log begins again with each start and reset.</Empty>
+      ) : (
+        <Facts facts={factsOf(request)} />
+      )
+    }
+  </View>
+);
 
 function factsOf(request: RequestLine) {
   const { accepted, duration_ms, error, listener, status, time } = request;

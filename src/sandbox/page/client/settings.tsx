@@ -19,85 +19,74 @@ const SWITCHES = [
 const FIELDS = [
   ['latency_ms', 'Latency', 'ms before each answer'],
   ['rows_per_second', 'Speed of jobs', 'rows per second'],
-  ['fail_jobs', 'Jobs that fail', '%'],
+  ['fail_jobs', 'Jobs that fail', 'of all, from 0 to 1'],
   ['max_items', 'Items per request', 'at most; beyond, 413', 'any number'],
   ['max_bytes', 'Bytes per request', 'at most; beyond, 413'],
   ['rate_limit', 'Request rate', 'a second; beyond, 429', 'any number'],
 ] as const satisfies readonly (readonly [key: keyof Settings, name: string, unit: string, empty?: string])[];
 
-export function Switches() {
-  return (
-    <>
-      <Heading title="Switches" sum="They take effect at once, and last until the sandbox stops." />
-      <div class="columns">
-        <Faults />
-        <Limits />
-      </div>
-      <Reset />
-    </>
-  );
-}
+export const Switches = () => (
+  <>
+    <Heading title="Switches">
+      <p class="quiet">They take effect at once, and last until the sandbox stops.</p>
+    </Heading>
+    <div class="columns">
+      <Faults />
+      <Limits />
+    </div>
+    <Reset />
+  </>
+);
 
-/** How to change something, and what goes wrong then, for the reader. */
-function useChange(): [problem: ComponentChildren, change: (act: Promise<unknown>, said: string) => void] {
-  const { announce } = useShell();
-  const [problem, setProblem] = useState('');
-  const change = (act: Promise<unknown>, said: string): void => {
-    const changed = act.then(() => {
-      setProblem('');
-      announce(said);
-    });
-    changed.catch((error: Error) => setProblem(error.message));
+/** How to change something, and what came of it, for the reader. */
+function useChange(): [result: ComponentChildren, change: (act: Promise<unknown>, done: string) => void] {
+  const [[style, text], setResult] = useState(['', '']);
+  const change = (act: Promise<unknown>, done: string): void => {
+    act.then(
+      () => setResult(['quiet', done]),
+      (error: Error) => setResult(['note bad', error.message]),
+    );
   };
-  const alert = (
-    <p class={problem && 'note bad'} role="alert">
-      {problem}
+  const result = (
+    <p class={style} role="status">
+      {text}
     </p>
   );
-  return [alert, change];
+  return [result, change];
 }
 
-function Toggle(props: { name: string; what: string; on: boolean; set(on: boolean): void }) {
-  return (
-    <p>
-      <label>
-        <input
-          type="checkbox"
-          role="switch"
-          checked={props.on}
-          aria-checked={props.on}
-          onChange={(event) => props.set(event.currentTarget.checked)}
-        />
-        <strong>{props.name}</strong> <span class="quiet">{props.what}</span>
-      </label>
-    </p>
-  );
-}
+const Toggle = (props: { name: string; what: string; on: boolean; set(on: boolean): void }) => (
+  <p>
+    <label>
+      <input
+        type="checkbox"
+        role="switch"
+        checked={props.on}
+        aria-checked={props.on}
+        onChange={(event) => props.set(event.currentTarget.checked)}
+      />
+      <strong>{props.name}</strong> <span class="quiet">{props.what}</span>
+    </label>
+  </p>
+);
 
 function Faults() {
   const set = useShell().overview?.faults ?? [];
-  const [problem, change] = useChange();
+  const [result, change] = useChange();
   const add = (spec: string) => change(call('faults', 'POST', { spec }), `fault ${spec} set`);
   const remove = (spec: string) =>
     change(call(withQuery('faults', { spec }), 'DELETE'), `fault ${spec} removed`);
+  const submit = (event: SubmitEvent): void => {
+    event.preventDefault();
+    add(String(new FormData(event.currentTarget as HTMLFormElement).get('spec')).trim());
+  };
   return (
     <Section title="Faults">
-      {SWITCHES.map(([spec, name, what]) => (
-        <Toggle
-          key={spec}
-          name={name}
-          what={what}
-          on={set.includes(spec)}
-          set={(on) => (on ? add(spec) : remove(spec))}
-        />
-      ))}
-      <form
-        class="row"
-        onSubmit={(event) => {
-          event.preventDefault();
-          add(String(new FormData(event.currentTarget).get('spec')).trim());
-        }}
-      >
+      {SWITCHES.map(([spec, name, what]) => {
+        const toggle = (on: boolean): void => (on ? add(spec) : remove(spec));
+        return <Toggle key={spec} name={name} what={what} on={set.includes(spec)} set={toggle} />;
+      })}
+      <form class="row" onSubmit={submit}>
         <label class="grow">
           <span class="quiet">Another fault</span>
           <input name="spec" defaultValue="503:first=3,retry-after=2" aria-describedby="fault-form" />
@@ -105,13 +94,11 @@ function Faults() {
         <button type="submit">Add</button>
       </form>
       <p id="fault-form" class="quiet">
-        <code>what:when,option…</code>, such as <code>503:first=3</code>, <code>hang:nth=2</code>,{' '}
-        <code>reset-after:p=0.1</code> or <code>short-job:every=2,rows=5</code>; all of them:{' '}
-        <code>profiles help faults</code>
+        Such as <code>hang:nth=2</code>, <code>reset-after:p=0.1</code> or{' '}
+        <code>short-job:every=2,rows=5</code>; all of them: <code>profiles help faults</code>
       </p>
-      {problem}
-      <h3>Set now</h3>
-      {set.length === 0 && <p class="quiet">No fault is set.</p>}
+      {result}
+      <h3>{set.length === 0 ? 'No fault is set' : 'Set now'}</h3>
       {set.map((spec, index) => (
         <p key={`${index} ${spec}`} class="row">
           <code class="grow">{spec}</code>
@@ -126,66 +113,64 @@ function Faults() {
 
 /** Each limit is saved when its field is left, or with Enter. */
 function Limits() {
-  const { overview } = useShell();
-  const [problem, change] = useChange();
+  const settings = useShell().overview?.settings;
+  const [result, change] = useChange();
   const save = (key: keyof Settings, name: string, value: number | boolean | null): void =>
     change(call('settings', 'PATCH', { [key]: value }), `${name} saved`);
   return (
     <Section title="Speed and limits">
-      {FIELDS.map(([key, name, unit, empty]) => {
-        const value = overview?.settings[key];
-        const one = unit === '%' ? 100 : 1;
-        const shown = value == null ? '' : String(Number((value * one).toFixed(6)));
-        return (
-          <label key={`${key} ${shown}`} class="limit">
-            <span>{name}</span>
-            <input
-              type="number"
-              min="0"
-              step="any"
-              defaultValue={shown}
-              placeholder={empty}
-              onChange={({ currentTarget: { value: typed } }) =>
-                save(key, name, typed === '' ? null : Number(typed) / one)
-              }
-            />
-            <span class="quiet">{unit}</span>
-          </label>
-        );
-      })}
+      {FIELDS.map(([key, name, unit, empty]) => (
+        <label key={`${key} ${settings?.[key]}`} class="limit">
+          <span>{name}</span>
+          <input
+            type="number"
+            min="0"
+            step="any"
+            defaultValue={String(settings?.[key] ?? '')}
+            placeholder={empty}
+            onChange={({ currentTarget: { value } }) => save(key, name, value === '' ? null : Number(value))}
+          />
+          <span class="quiet">{unit}</span>
+        </label>
+      ))}
       <Toggle
         name="One job at a time"
         what="a second one is refused with 409"
-        on={overview?.settings.one_job_at_a_time ?? false}
+        on={settings?.one_job_at_a_time ?? false}
         set={(on) => save('one_job_at_a_time', 'one job at a time', on)}
       />
-      {problem}
+      {result}
     </Section>
   );
 }
 
 function Reset() {
   const { overview } = useShell();
-  const [problem, change] = useChange();
+  const [result, change] = useChange();
   const dialog = useRef<HTMLDialogElement>(null);
-  const erase = (): void => change(call('reset', 'POST', {}), 'everything was erased');
+  const held = [
+    plural(both(overview, 'companies'), 'company', 'companies'),
+    plural(both(overview, 'users'), 'user'),
+    plural(overview?.jobs.total ?? 0, 'job'),
+    plural(overview?.requests ?? 0, 'logged request'),
+  ];
   return (
     <Section title="Reset">
       <p>Erases all profiles, jobs and the request log. Switches stay as they are.</p>
       <button type="button" class="bad" onClick={() => dialog.current?.showModal()}>
         Erase everything…
       </button>
-      {problem}
+      {result}
       <dialog ref={dialog} class="paper" aria-labelledby="sure">
         <h3 id="sure">Erase everything?</h3>
-        <p>
-          {plural(both(overview, 'companies'), 'company', 'companies')},{' '}
-          {plural(both(overview, 'users'), 'user')}, {plural(overview?.jobs.total ?? 0, 'job')} and{' '}
-          {plural(overview?.requests ?? 0, 'logged request')} will be gone.
-        </p>
+        <p>{held.join(', ')} will be gone.</p>
         <form method="dialog" class="row">
           <button type="submit">Keep</button>
-          <button type="submit" class="bad" onClick={erase}>
+          <button
+            type="submit"
+            class="bad"
+            onClick={() => change(call('reset', 'POST'), 'everything was erased')}
+          >
             Erase everything
           </button>
         </form>
