@@ -1,12 +1,10 @@
 /** Builds answers: status, headers, and body. Nothing is sent here. */
 import { STATUS_CODES } from 'node:http';
 
-export interface Answer<T = unknown> {
+export interface Answer {
   status: number;
   headers: Readonly<Record<string, string>>;
   body: string;
-  /** What the body says as JSON. Only a type: it is never there. */
-  says?: T;
 }
 
 /** One problem of a request. `where` is its place, such as `users[3].company_id`. */
@@ -15,7 +13,7 @@ export interface Problem {
   message: string;
 }
 
-export function json<T>(status: number, value: T, headers: Record<string, string> = {}): Answer<T> {
+export function json(status: number, value: unknown, headers: Record<string, string> = {}): Answer {
   const type = { 'content-type': 'application/json; charset=utf-8' };
   return { status, headers: { ...type, ...headers }, body: JSON.stringify(value) };
 }
@@ -43,19 +41,19 @@ export function refuse(
   status: number,
   problems: Problem | readonly Problem[],
   headers: Record<string, string> = {},
-): Answer<never> {
+): Answer {
   const list: Problem[] = [problems].flat();
   const left = list.splice(MOST_PROBLEMS).length;
   if (left > 0) list.push({ message: `${left} more problems are not listed` });
   const error = nameOf(status);
   const error_code = CODES[status] ?? error.toLowerCase().replaceAll(' ', '_');
   const errors = list.map(({ where = '', message }) => ({ details: where, error, error_code, message }));
-  return json(status, { errors }, headers) as Answer<never>;
+  return json(status, { errors }, headers);
 }
 
 /** Thrown where it is found out that a request is to be refused. */
 export class Refusal extends Error {
-  readonly answer: Answer<never>;
+  readonly answer: Answer;
 
   constructor(...given: Parameters<typeof refuse>) {
     super('refused');
@@ -64,7 +62,7 @@ export class Refusal extends Error {
 }
 
 /** The answer to what was thrown: a refusal, or what should not happen, such as a full disk. */
-export function answerTo(error: unknown): Answer<never> {
+export function answerTo(error: unknown): Answer {
   if (error instanceof Refusal) return error.answer;
   return refuse(500, { message: `the sandbox failed: ${error instanceof Error ? error.message : error}` });
 }

@@ -111,9 +111,9 @@ export class Database {
     return this.one<{ n: number }>(sql, ...values)?.n ?? 0;
   }
 
-  run(sql: string, ...values: Value[]): { changes: number; lastInsertRowid: number } {
-    const { changes, lastInsertRowid } = this.#prepared(sql).run(...values);
-    return { changes: Number(changes), lastInsertRowid: Number(lastInsertRowid) };
+  /** @returns the number of the row that was added last */
+  run(sql: string, ...values: Value[]): number {
+    return Number(this.#prepared(sql).run(...values).lastInsertRowid);
   }
 
   exec(sql: string): void {
@@ -142,11 +142,8 @@ export class Database {
   }
 
   #prepared(sql: string) {
-    let statement = this.#statements.get(sql);
-    if (statement === undefined) {
-      statement = this.native.prepare(sql);
-      this.#statements.set(sql, statement);
-    }
+    const statement = this.#statements.get(sql) ?? this.native.prepare(sql);
+    this.#statements.set(sql, statement);
     return statement;
   }
 }

@@ -73,7 +73,7 @@ export async function deliver(
   }
   if (kind === 'close') reply.once('finish', () => socket.destroySoon());
   reply.writeHead(status, headers);
-  const rest = kind === 'drip' ? await drip(reply, body, seconds ?? 2, stop) : body;
+  const rest = kind === 'drip' ? await drip(reply, body, (seconds ?? 2) * 1_000, stop) : body;
   await new Promise<void>((resolve) => {
     reply.once('close', resolve); // also if the client is gone
     reply.end(status === 204 ? undefined : rest, resolve);
@@ -84,18 +84,13 @@ export async function deliver(
 const BREAKS_OFF = new Set<Fault['kind']>(['cut-header', 'cut-body', 'hang', 'hang-body']);
 
 /** Sends all but the last piece, which is returned. */
-async function drip(
-  reply: ServerResponse,
-  body: Buffer,
-  seconds: number,
-  stop: AbortSignal,
-): Promise<Buffer> {
-  const drips = Math.max(1, Math.min(body.length, Math.floor((seconds * 1_000) / SHORTEST_DRIP_MS)));
+async function drip(reply: ServerResponse, body: Buffer, ms: number, signal: AbortSignal): Promise<Buffer> {
+  const drips = Math.max(1, Math.min(body.length, Math.floor(ms / SHORTEST_DRIP_MS)));
   const size = Math.ceil(body.length / drips);
   let rest = body;
   for (; rest.length > size && !reply.destroyed; rest = rest.subarray(size)) {
     reply.write(rest.subarray(0, size));
-    await sleep((seconds * 1_000) / drips, undefined, { signal: stop }).catch(() => {});
+    await sleep(ms / drips, undefined, { signal }).catch(() => {});
   }
   return rest;
 }

@@ -62,15 +62,12 @@ interface Kind {
   /** Whether the request is carried out although the fault applies to it. */
   carriesOut?: boolean;
   /** How a job ends, for a fault of a job and not of an answer: `<when>` counts accepted jobs. */
-  ends?(options: FaultOptions, rows: number): SimulatedOutcome;
+  ends?: Ends;
 }
+type Ends = (options: FaultOptions, rows: number) => SimulatedOutcome;
 const replaces = (help: string, ...options: OptionName[]): Kind => ({ help, options });
 const carriesOut = (help: string, ...options: OptionName[]): Kind => ({ help, options, carriesOut: true });
-const endsJob = (help: string, options: OptionName[], ends: NonNullable<Kind['ends']>): Kind => ({
-  help,
-  options,
-  ends,
-});
+const endsJob = (help: string, options: OptionName[], ends: Ends): Kind => ({ help, options, ends });
 
 const CLOSES = 'carries it out, then closes in the middle of the';
 const STOPS = 'carries it out, then stops in the middle of the body of the reply';
@@ -194,19 +191,17 @@ export interface FaultPlan extends Faults {
  * @param failJobs returns the share of jobs that fail; called for each job
  */
 export function createFaultPlan(seed: number, failJobs: () => number): FaultPlan {
-  let set: { fault: Fault; seen: number }[] = [];
+  const set: { fault: Fault; seen: number }[] = [];
   let jobs = 0;
 
   /** Every matching fault counts the event, even if an earlier one applies. */
   const struck = (watches: (fault: Fault) => boolean): Fault | undefined => {
-    const applying = set.filter((one) => {
-      const { fault } = one;
-      if (!watches(fault)) return false;
-      one.seen++;
+    const watching = set.filter(({ fault }) => watches(fault));
+    for (const one of watching) one.seen++;
+    return watching.find(({ fault, seen }) => {
       const [, , is]: When = WHEN[fault.when];
-      return is(fault.n, one.seen, chance(seed, fault.spec, one.seen));
-    });
-    return applying[0]?.fault;
+      return is(fault.n, seen, chance(seed, fault.spec, seen));
+    })?.fault;
   };
 
   return {
@@ -217,11 +212,9 @@ export function createFaultPlan(seed: number, failJobs: () => number): FaultPlan
       if (at >= 0) set.splice(at, 1);
       return at >= 0;
     },
-    clear: () => {
-      set = [];
-    },
+    clear: () => void set.splice(0),
     restart: () => {
-      set = set.map(({ fault }) => ({ fault, seen: 0 }));
+      for (const one of set) one.seen = 0;
       jobs = 0;
     },
     strike: (operation) =>

@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type ServerResponse } from 'node:http';
 import { type Answer, refuse } from './answer.js';
 import type { Api } from './api.js';
 import { answersTo, readBody, sameText } from './listen.js';
@@ -30,22 +30,17 @@ const HEADERS: Readonly<Record<string, string>> = {
 
 const OTHERS = refuse(403, { message: 'this is for programs on this machine only' });
 const NO_KEY = refuse(403, { message: 'the key is missing: use the address that was printed at the start' });
-const TOO_LONG = refuse(
-  413,
-  { where: 'body', message: `more than ${MOST_BYTES} bytes` },
-  { connection: 'close' },
-);
+const LONG = { where: 'body', message: `more than ${MOST_BYTES} bytes` };
+const TOO_LONG = refuse(413, LONG, { connection: 'close' });
 const ONLY_GET = refuse(405, { message: 'only GET' }, { allow: 'GET' });
 
+/** Answers with a stream of the overviews. */
+type Events = (reply: ServerResponse) => void;
+
 /**
- * @param events answers with a stream of the overviews
- * @returns with the path that all requests begin with: a slash and the key
+ * @returns the server, and the path that all requests begin with: a slash and the key
  */
-export function createKeyed(
-  what: 'control' | 'page',
-  api: Api,
-  events: (reply: ServerResponse) => void,
-): { server: Server; path: string } {
+export function createKeyed(what: 'control' | 'page', api: Api, events: Events) {
   // 144 bits in the path: only those who know the address can use it.
   const key = randomBytes(18).toString('base64url');
   const isPage = what === 'page';
@@ -119,7 +114,7 @@ const ICON =
  * Streams the overview whenever it changes, as server-sent events, until the client leaves or the sandbox stops. Does
  * nothing while nobody listens.
  */
-export function createEvents({ overview }: Api, stop: AbortSignal): (reply: ServerResponse) => void {
+export function createEvents({ overview }: Api, stop: AbortSignal): Events {
   const listeners = new Set<ServerResponse>();
   let timer: NodeJS.Timeout | undefined;
   let last = '';

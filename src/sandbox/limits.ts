@@ -71,11 +71,7 @@ export function createRate(limits: Readonly<Limits>): (now: number) => boolean {
 }
 
 /** The items with those at fault last, because a short job leaves out its last rows. */
-export function atFaultLast(
-  kind: Kind,
-  items: Item[],
-  rules: readonly FailRow[],
-): { items: Item[]; atFault: number } {
+export function atFaultLast(kind: Kind, items: Item[], rules: readonly FailRow[]) {
   const bad = new Set(rules.length === 0 ? [] : items.filter((item) => isAtFault(kind, item, rules)));
   const ordered = bad.size === 0 ? items : [...items.filter((item) => !bad.has(item)), ...bad];
   return { items: ordered, atFault: bad.size };

@@ -11,6 +11,11 @@ import { UsageError } from '../engine/errors.js';
 /** How long requests in flight may take when the sandbox stops, in milliseconds. */
 const GRACE_MS = 2_000;
 
+const WHY: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'another program uses this port',
+  EACCES: 'ports below 1024 need special permissions',
+};
+
 /**
  * Starts a server, and returns its URL.
  * @param flag the flag for this port, for the hint
@@ -21,17 +26,12 @@ export async function listen(server: Server, host: string, port: number, flag: s
     server.listen(port, host);
     await once(server, 'listening');
   } catch (error) {
-    const { code } = error as NodeJS.ErrnoException;
-    const hints: Readonly<Record<string, string>> = {
-      EADDRINUSE: `another program uses this port: choose another one, or let the system pick one with ${flag} 0`,
-      EACCES: `ports below 1024 need special permissions: choose another one, or let the system pick one with ${flag} 0`,
-      EADDRNOTAVAIL: '--host must be an address of this machine, such as 127.0.0.1',
-      ENOTFOUND: '--host must be an address of this machine, such as 127.0.0.1',
-    };
-    throw new UsageError(`cannot listen on ${host} port ${port} (${code})`, {
-      hint: hints[code ?? ''] ?? `choose another port, or let the system pick one with ${flag} 0`,
-      cause: error,
-    });
+    const { code = '' } = error as NodeJS.ErrnoException;
+    const why = WHY[code] ?? 'this port cannot be used';
+    const hint = /^(EADDRNOTAVAIL|ENOTFOUND)$/.test(code)
+      ? '--host must be an address of this machine, such as 127.0.0.1'
+      : `${why}: choose another one, or let the system pick one with ${flag} 0`;
+    throw new UsageError(`cannot listen on ${host} port ${port} (${code})`, { hint, cause: error });
   }
   const { port: given } = server.address() as AddressInfo;
   // A server that listens on all addresses is reached through loopback from this machine.

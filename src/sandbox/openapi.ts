@@ -32,6 +32,9 @@ const REFUSED = {
 
 const described = ({ document, path, method, on }: Documented) => {
   const { id, summary, body, example, status, reply } = document!;
+  const taken = reply
+    ? { description: summary, ...json(reply) }
+    : { description: 'Accepted. Body: not shown.' };
   const refused = reply === undefined ? REFUSED : NOT_SHOWN;
   const [, part] = /\{(\w+)\}/.exec(path) ?? [];
   const parameter = { name: part, in: 'path', required: true, schema: { type: 'string', minLength: 1 } };
@@ -42,13 +45,7 @@ const described = ({ document, path, method, on }: Documented) => {
       summary,
       ...(part && { parameters: [parameter] }),
       ...(body && { requestBody: { required: true, ...json(body, example) } }),
-      responses: {
-        [status]: reply
-          ? { description: summary, ...json(reply) }
-          : { description: 'Accepted. Body: not shown.' },
-        '4XX': refused,
-        '5XX': refused,
-      },
+      responses: { [status]: taken, '4XX': refused, '5XX': refused },
     },
   };
 };

@@ -58,79 +58,49 @@ interface Operation extends Documented {
   act(call: Call, service: Service): Outcome | Promise<Outcome>;
 }
 
-const bulkUpsert = (kind: Kind, id: string, example: object): Operation => ({
-  on: 'base',
-  method: 'POST',
-  path: `/v1/${kind}/bulk_identify`,
-  name: 'submit',
-  document: {
-    id,
-    summary: `Bulk ${kind} upsert`,
-    body: BODIES[kind].bulk,
-    example: { [kind]: [example] },
-    status: '202',
-    reply: acceptedJob,
-  },
-  act: (call, service) => submit(kind, call, service),
-});
+/** @param line its listener, method, and path */
+function operation(
+  line: `${Operation['on']} ${Operation['method']} ${string}`,
+  name: OperationName,
+  act: Operation['act'],
+  document?: Operation['document'],
+): Operation {
+  const [on, method, path = ''] = line.split(' ') as [Operation['on'], Operation['method'], string];
+  return { on, method, path, name, act, ...(document && { document }) };
+}
+
+const bulkUpsert = (kind: Kind, id: string, item: object): Operation =>
+  operation(`base POST /v1/${kind}/bulk_identify`, 'submit', (...given) => submit(kind, ...given), {
+    ...{ id, summary: `Bulk ${kind} upsert`, status: '202', reply: acceptedJob },
+    ...{ body: BODIES[kind].bulk, example: { [kind]: [item] } },
+  });
 
 const OPERATIONS: readonly Operation[] = [
   bulkUpsert('companies', 'bulkIdentifyCompanies', {
-    company_id: 'c-1',
-    metadata: { name: 'Acme', size: 120, score: 0.75 },
+    ...{ company_id: 'c-1', metadata: { name: 'Acme', size: 120, score: 0.75 } },
   }),
-  {
-    on: 'base',
-    method: 'POST',
-    path: '/v1/companies/identify',
-    name: 'identify',
-    document: {
-      id: 'identifyCompany',
-      summary: 'Identify a single company',
-      body: BODIES.companies.single,
-      example: { company_id: 'c-1', metadata: { name: 'Acme', industry: 'Manufacturing' } },
-      status: '2XX',
-    },
-    act: identify,
-  },
+  operation('base POST /v1/companies/identify', 'identify', identify, {
+    ...{ id: 'identifyCompany', summary: 'Identify a single company', status: '2XX' },
+    body: BODIES.companies.single,
+    example: { company_id: 'c-1', metadata: { name: 'Acme', industry: 'Manufacturing' } },
+  }),
   bulkUpsert('users', 'bulkIdentifyUsers', {
-    user_id: 'u-1',
-    company_id: 'c-1',
-    metadata: { plan: 'pro', logins: 12 },
+    ...{ user_id: 'u-1', company_id: 'c-1', metadata: { plan: 'pro', logins: 12 } },
   }),
-  {
-    on: 'base',
-    method: 'GET',
-    path: '/v1/background_jobs/{job_id}',
-    name: 'job',
-    document: { id: 'getJob', summary: 'Job status', status: '200', reply: jobRecord },
-    act({ region, part }, { world }) {
-      const job = world.job(part);
-      if (job?.region !== region) throw new Refusal(404, { message: `job ${part} not found` });
-      return { answer: json(200, job.record) };
-    },
-  },
-  ...LOOKUP_LISTS.map(
-    (list): Operation => ({
-      on: 'lookup',
-      method: 'GET',
-      path: `/api/v1/analytics/exports/lookups/${list}`,
-      name: 'lookup',
-      document: { id: `list_${list}`, summary: `List ${list}`, status: '200', reply: z.array(RECORDS[list]) },
-      act: (_, { world }) => ({ answer: json(200, world.lookup(list)) }),
-    }),
-  ),
-  {
-    on: 'both',
-    method: 'GET',
-    path: '/openapi.json',
-    name: 'openapi',
-    async act() {
-      const { openapi } = await import('./openapi.js');
-      const headers = { 'content-type': 'application/json' };
-      return { answer: { status: 200, headers, body: openapi(OPERATIONS) } };
-    },
-  },
+  operation('base GET /v1/background_jobs/{job_id}', 'job', jobStatus, {
+    ...{ id: 'getJob', summary: 'Job status', status: '200', reply: jobRecord },
+  }),
+  ...LOOKUP_LISTS.map((list) => {
+    const act: Operation['act'] = (_, { world }) => ({ answer: json(200, world.lookup(list)) });
+    return operation(`lookup GET /api/v1/analytics/exports/lookups/${list}`, 'lookup', act, {
+      ...{ id: `list_${list}`, summary: `List ${list}`, status: '200', reply: z.array(RECORDS[list]) },
+    });
+  }),
+  operation('both GET /openapi.json', 'openapi', async () => {
+    const { openapi } = await import('./openapi.js');
+    const headers = { 'content-type': 'application/json' };
+    return { answer: { status: 200, headers, body: openapi(OPERATIONS) } };
+  }),
 ];
 
 /** An operation that a request asks for. */
@@ -239,6 +209,13 @@ function identify(call: Call, service: Service): Outcome {
   service.world.accept(submission);
   const answer = json(202, { status: 'accepted', company_id: submission.items[0]!.id });
   return { answer, accepted: acceptedOf(submission, service, null) };
+}
+
+/** Endpoint 4. */
+function jobStatus({ region, part }: Call, { world }: Service): Outcome {
+  const job = world.job(part);
+  if (job?.region !== region) throw new Refusal(404, { message: `job ${part} not found` });
+  return { answer: json(200, job.record) };
 }
 
 /** @throws Refusal */

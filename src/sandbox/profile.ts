@@ -71,12 +71,10 @@ export interface Upsert extends Piece {
 
 /** What an upsert changed. */
 export interface Chapter extends Pick<Upsert, 'n' | 'bulk' | 'at'> {
-  /** Keys that got another value, as JSON text. Null means that the key was absent. */
+  /** Keys that got another value, as JSON text, and `company_id`. Null means that the key was absent. */
   changes: { key: string; before: string | null; after: string | null }[];
   /** The number of keys that were sent with the value that they had. */
   unchanged: number;
-  /** Set if it gave the profile another company, or its first one. */
-  company: { before: string | null; after: string } | null;
 }
 
 /**
@@ -86,14 +84,18 @@ export interface Chapter extends Pick<Upsert, 'n' | 'bulk' | 'at'> {
 export function tell(kind: Kind, region: Region, id: string, upserts: readonly Upsert[]) {
   const values = new Map<string, string>();
   let companyId: string | null = null;
+  const text = (id: string | null): string | null => (id === null ? null : JSON.stringify(id));
   const story = upserts.map((upsert): Chapter => {
-    const { n, bulk, at, companyId: after, metadata } = upsert;
-    const company = after === null || after === companyId ? null : { before: companyId, after };
-    companyId = after ?? companyId;
+    const { n, bulk, at, metadata } = upsert;
+    const before = companyId;
+    companyId = upsert.companyId ?? companyId;
     const sent: Chapter['changes'] = [];
     merge(values, metadata ?? '{}', (change) => sent.push(change));
     const changes = sent.filter((change) => change.before !== change.after);
-    return { n, bulk, at, changes, unchanged: sent.length - changes.length, company };
+    const unchanged = sent.length - changes.length;
+    if (before !== companyId)
+      changes.unshift({ key: 'company_id', before: text(before), after: text(companyId) });
+    return { n, bulk, at, changes, unchanged };
   });
   const metadata = objectOf(values);
   const item = new Map<string, string>([[ID_FIELD[kind], JSON.stringify(id)]]);

@@ -136,11 +136,8 @@ export function jobView(job: Job, instance: string, now: number, baseUrl: string
     // The id is one segment of the path (spec: Endpoint 4).
     links: `${baseUrl}/v1/background_jobs/${encodeURIComponent(job_id)}`,
   };
-  const times = phases.map(({ status, from, until }) => ({
-    status,
-    from: iso(from),
-    until: until === null ? null : iso(until),
-  }));
+  const untilOf = (until: number | null): string | null => (until === null ? null : iso(until));
+  const times = phases.map((one) => ({ ...one, from: iso(one.from), until: untilOf(one.until) }));
   return { n, region, record, phases: times };
 }
 

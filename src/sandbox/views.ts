@@ -40,8 +40,8 @@ export function profileDetail({ profile, values, story }: NonNullable<ReturnType
   const newest = story
     .slice(-LONGEST_STORY)
     .reverse()
-    .map(({ at, jobId, company, changes, unchanged }) => ({
-      ...{ at: iso(at), job_id: jobId, company_id: company, unchanged },
+    .map(({ at, jobId, changes, unchanged }) => ({
+      ...{ at: iso(at), job_id: jobId, unchanged },
       changes: changes.map((one) => ({ ...one, before: changed(one.before), after: changed(one.after) })),
     }));
   return { kind, region, id, company_id: companyId, fields, upserts: story.length, story: newest };

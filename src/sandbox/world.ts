@@ -85,7 +85,7 @@ export class World {
       const job = { region, kind, bytes, rows, durationMs, outcome, acceptedAt: now };
       const [ends, applied] = [timeline.jobEnd(job), timeline.appliedRows(job)];
       const fate = JSON.stringify(outcome);
-      const { lastInsertRowid: n } = this.db.run(
+      const n = this.db.run(
         `INSERT INTO submission (bulk, region, kind, rows, bytes, sha256, accepted_at, duration_ms, fate, ends_at, applies_at, properties)
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
         ...[rules ? 1 : 0, region, kind, rows, bytes, sha256, now, durationMs, fate],
@@ -96,14 +96,12 @@ export class World {
       // Entries of requests that were sent again with the same body, and applied again, no longer matter. So
       // repeated rehearsals with one file do not fill the disk. The newest applied ones stay.
       const repeated = this.db.all<{ n: number }>(
-        `SELECT n FROM submission WHERE sha256 = ? AND region = ? AND kind = ? AND fate = ? AND applies_at <= ?
-         ORDER BY applies_at DESC, n DESC LIMIT 10 OFFSET 1`,
+        `UPDATE submission SET sha256 = NULL WHERE n IN (
+           SELECT n FROM submission WHERE sha256 = ? AND region = ? AND kind = ? AND fate = ? AND applies_at <= ?
+           ORDER BY applies_at DESC, n DESC LIMIT 10 OFFSET 1) RETURNING n`,
         ...[sha256, region, kind, fate, now],
       );
-      for (const one of repeated) {
-        this.db.run('DELETE FROM entry WHERE submission = ?', one.n);
-        this.db.run('UPDATE submission SET sha256 = NULL WHERE n = ?', one.n);
-      }
+      for (const one of repeated) this.db.run('DELETE FROM entry WHERE submission = ?', one.n);
       // As of its acceptance: queued, however long the writing took.
       return this.#view({ n, ...job, fate }, now).record;
     });

@@ -57,7 +57,7 @@ describe.skipIf(MISSING)(title('a rehearsal, by keyboard alone'), () => {
     await press(page, page.getByRole('link', { name: 'c-77', exact: true }));
     await heading(/c-77/).waitFor();
     await page.getByText('Created').waitFor();
-    await page.getByRole('row', { name: /plan.*pro/ }).waitFor();
+    await page.getByRole('row', { name: 'plan pro string' }).waitFor();
     await look();
     const permalink = page.url();
 
@@ -115,11 +115,11 @@ describe.skipIf(MISSING)(title('a rehearsal, by keyboard alone'), () => {
     // Everything is erased, after being asked.
     await press(page, tab(/Switches/));
     await press(page, page.getByRole('button', { name: 'Erase everything…' }));
-    await page.getByRole('dialog').getByText('120 companies').waitFor();
+    await page.getByRole('dialog').getByText('All profiles').waitFor();
     await look();
     await press(page, page.getByRole('dialog').getByRole('button', { name: 'Erase everything' }));
     await press(page, tab(/Companies/));
-    await page.getByText('No companies in this region yet').waitFor();
+    await page.getByText('No companies yet').waitFor();
     await page.goto(permalink);
     await page.getByText('The sandbox has no company with this identifier').waitFor();
     await tabTo(page, tab(/Jobs/));

@@ -1,27 +1,13 @@
 /** The views of all jobs, with how far each is, and of one job. */
 import { type Reply, type Route, to, withQuery } from './data.js';
 import { bytes, count, duration, plural, shortJob, stateColor } from './format.js';
-import {
-  type Column,
-  Empty,
-  Facts,
-  ImportLines,
-  Link,
-  List,
-  Section,
-  State,
-  Time,
-  useShell,
-  View,
-} from './parts.js';
+import { type Column, Empty, Facts, Link, List, Section, State, Time, useShell, View } from './parts.js';
 import { ProfileLink } from './profiles.js';
 import { RequestTable } from './requests.js';
 
 type JobLine = Reply<'GET /jobs'>['jobs'][number];
-/** A job at a time. */
-type Seen = JobLine & { now: number };
 
-const COLUMNS: readonly Column<Seen>[] = [
+const COLUMNS: readonly Column<JobLine>[] = [
   ['Job', (job) => <JobLink job={job} />],
   ['Status', ({ status }) => <State status={status} />],
   ['States', (job) => <Track job={job} />, 'track'],
@@ -48,22 +34,17 @@ export function Jobs({ route }: { route: Route }) {
     failed > 0 && `${count(failed)} failed`,
   ];
   return (
-    <List<Reply<'GET /jobs'>, Seen>
+    <List<Reply<'GET /jobs'>, JobLine>
       title="Jobs"
       route={route}
       path="jobs?"
       sum={({ total }) => [plural(total, 'job'), ...others].filter(Boolean).join(' · ')}
-      rowsOf={({ jobs, now }) => jobs.map((job) => ({ ...job, now: Date.parse(now) }))}
+      rowsOf={({ jobs }) => jobs}
       found={({ total }) => total}
       class="jobs"
       caption="Jobs, newest first"
       columns={COLUMNS}
       keyOf={({ job_id }) => job_id}
-      empty={() => (
-        <Empty title="No jobs yet">
-          <ImportLines file="companies.csv" />
-        </Empty>
-      )}
     />
   );
 }
@@ -80,9 +61,9 @@ export const Job = ({ route: { id } }: { route: Route }) => (
         <Empty title="The sandbox has no job with this id">It may have been erased by a reset.</Empty>
       ) : (
         <>
-          <Track job={{ ...job, now: Date.parse(now) }} />
+          <Track job={job} />
           {job.status === 'failed' && <p class="note warn">A failed job changes no profile.</p>}
-          <Facts facts={factsOf({ ...job, now: Date.parse(now) })} />
+          <Facts facts={factsOf(job, now)} />
           {ids.length > 0 && (
             <Section title="Profiles it upserted">
               <ul class="row">
@@ -108,7 +89,7 @@ export const Job = ({ route: { id } }: { route: Route }) => (
   </View>
 );
 
-function factsOf(job: Seen) {
+function factsOf(job: JobLine, now: string) {
   const phases = job.phases.map(({ status, from, until }) => {
     const length = until && `, ${duration(Date.parse(until) - Date.parse(from))}`;
     const when = (
@@ -117,7 +98,7 @@ function factsOf(job: Seen) {
         {length}
       </>
     );
-    return [status, Date.parse(from) > job.now ? 'to come' : when] as const;
+    return [status, from > now ? 'to come' : when] as const;
   });
   return [
     ['Id', job.job_id],
@@ -129,8 +110,11 @@ function factsOf(job: Seen) {
   ] as const;
 }
 
+const SHAPE = { width: '100%', height: '14', viewBox: '0 0 1000 14', preserveAspectRatio: 'none' };
+
 /** A bar of the states that the job has passed through, to scale; what is to come is empty. */
-function Track({ job: { phases, now } }: { job: Seen }) {
+function Track({ job: { phases } }: { job: JobLine }) {
+  const now = Date.parse(useShell().overview?.now ?? '');
   const begin = Date.parse(phases[0]!.from);
   const { status, from } = phases.at(-1)!;
   // Where a job stays, it is still on its way; where it ends, the end is marked.
@@ -148,8 +132,8 @@ function Track({ job: { phases, now } }: { job: Seen }) {
     until ? `${status} ${duration(Math.min(now, until) - from)}` : status,
   );
   return (
-    <svg viewBox="0 0 1000 14" preserveAspectRatio="none" role="img" aria-label={text.join(', ')}>
-      <rect class="ground" width="1000" height="14" />
+    <svg {...SHAPE} fill="currentColor" role="img" aria-label={text.join(', ')}>
+      <rect width="1000" height="14" opacity="0.1" />
       {passed.map(({ status, from, until }) => {
         const end = until ? x(Math.min(now, until)) : 1_000;
         return <rect key={status} class={stateColor(status)} x={x(from)} width={end - x(from)} height="14" />;

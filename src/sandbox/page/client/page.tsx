@@ -1,10 +1,11 @@
 /** The sandbox's page: its frame, and the view in it. */
 import { type ComponentChildren, render } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import type { Kind } from '../../profile.js';
 import { addressOf, here, type Route, to, useOverview } from './data.js';
 import { count } from './format.js';
 import { Job, Jobs } from './jobs.js';
-import { both, Facts, Link, ShellContext } from './parts.js';
+import { Facts, Link, ShellContext } from './parts.js';
 import { Profile } from './profile.js';
 import { Profiles, Properties } from './profiles.js';
 import { Request, Requests } from './requests.js';
@@ -16,10 +17,10 @@ const VIEWS: Readonly<Record<string, (props: { route: Route }) => ComponentChild
 };
 
 const LAMPS = {
-  connecting: 'connecting',
-  live: 'live',
-  lost: 'not connected: is the sandbox still running? Its address changes when it starts again',
-};
+  connecting: ['quiet', 'connecting'],
+  live: ['good', 'live'],
+  lost: ['bad', 'not connected: is the sandbox still running? Its address changes when it starts again'],
+} as const;
 
 function App() {
   const [route, setRoute] = useState(here);
@@ -30,9 +31,10 @@ function App() {
     if (next.view !== route.view) scrollTo(0, 0);
     setRoute(next);
   };
+  const held = (kind: Kind) => overview && overview.profiles.default[kind] + overview.profiles.eu[kind];
   const tabs: [name: string, view: string, n?: number | undefined][] = [
-    ['Companies', 'companies', both(overview, 'companies')],
-    ['Users', 'users', both(overview, 'users')],
+    ['Companies', 'companies', held('companies')],
+    ['Users', 'users', held('users')],
     ['Jobs', 'jobs', overview?.jobs.total],
     ['Requests', 'requests', overview?.requests],
     ['Properties', 'properties'],
@@ -41,10 +43,11 @@ function App() {
   const { view, kind, id, n } = route;
   // The view of one thing belongs to that of all.
   const tab = view === 'profile' ? kind : view.replace(/^(job|request)$/, '$1s');
+  const [lamp, said] = LAMPS[connection];
   const View = Object.hasOwn(VIEWS, view) ? VIEWS[view]! : Profiles;
   return (
     <ShellContext.Provider value={{ overview, go }}>
-      <a class="skip" href="#main">
+      <a class="unseen" href="#main">
         Skip to content
       </a>
       <header class="top">
@@ -59,8 +62,8 @@ function App() {
             </Link>
           ))}
         </nav>
-        <p class={`lamp ${connection}`} role="status">
-          {LAMPS[connection]}
+        <p class={lamp} role="status">
+          {said}
         </p>
       </header>
       <main id="main" tabIndex={-1}>

@@ -1,8 +1,7 @@
 /** What all views are made of: a view with its data, a list page by page, and the parts of both. */
 import { type ComponentChildren, createContext } from 'preact';
 import { useContext, useEffect, useRef } from 'preact/hooks';
-import type { Kind } from '../../profile.js';
-import { addressOf, type Overview, type Route, useLive } from './data.js';
+import { addressOf, type Overview, type Route, to, useLive } from './data.js';
 import { count, stateColor, time, visible } from './format.js';
 
 interface Shell {
@@ -15,23 +14,19 @@ export const useShell = (): Shell => useContext(ShellContext);
 
 const PAGE_SIZE = 50;
 
-/** The profiles of a kind in both regions. */
-export const both = (overview: Overview | undefined, kind: Kind): number =>
-  overview ? overview.profiles.default[kind] + overview.profiles.eu[kind] : 0;
-
 interface Children {
   children: ComponentChildren;
 }
 
-export function Link({ to, current = false, children }: Children & { to: Route; current?: boolean }) {
+export function Link({ current, children, ...props }: Children & { to: Route; current?: boolean }) {
   const { go } = useShell();
   const follow = (event: MouseEvent): void => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return;
     event.preventDefault();
-    go(to);
+    go(props.to);
   };
   return (
-    <a href={addressOf(to)} aria-current={current ? 'page' : undefined} onClick={follow}>
+    <a href={addressOf(props.to)} aria-current={current ? 'page' : undefined} onClick={follow}>
       {children}
     </a>
   );
@@ -134,8 +129,8 @@ export function Facts({ facts }: { facts: readonly (readonly [name: string, valu
   );
 }
 
-/** The commands to run in another terminal, so that an import of `file` arrives here. */
-export function ImportLines({ file }: { file: string }) {
+/** The commands to run in another terminal, so that an import arrives here. */
+function ImportLines({ view }: { view: string }) {
   const { overview } = useShell();
   const lines = overview && [
     `export PROFILES_BASE_URL=${overview.base_url}`,
@@ -147,7 +142,9 @@ export function ImportLines({ file }: { file: string }) {
       <p>Import a file, in another terminal:</p>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard */}
       <pre class="paper command" tabIndex={0}>
-        <code>{[...(lines ?? []), `profiles import ${file}`].join('\n')}</code>
+        <code>
+          {[...(lines ?? []), `profiles import ${view === 'users' ? view : 'companies'}.csv`].join('\n')}
+        </code>
       </pre>
     </>
   );
@@ -175,7 +172,8 @@ export function View<A>({ title, path, sum, search, back, tools, children, ...pr
   return (
     <>
       {back && (
-        <p class="back">
+        <p>
+          <span aria-hidden="true">← </span>
           <Link to={back[1]}>{back[0]}</Link>
         </p>
       )}
@@ -196,21 +194,25 @@ interface ListProps<A, T> extends Omit<ViewProps<A>, 'children'>, TableProps<T> 
   rowsOf(answer: A): readonly T[];
   /** The number of rows on all pages. */
   found(answer: A): number;
-  /** In place of a table without rows. */
-  empty?(answer: A): ComponentChildren;
 }
 
 /** A view of a table, page by page. */
-export function List<A, T>({ route, rowsOf, found, empty, path, ...props }: ListProps<A, T>) {
-  const { page, search } = route;
+export function List<A, T>({ route, rowsOf, found, path, ...props }: ListProps<A, T>) {
+  const { page, search, view, region } = route;
+  const { title } = props;
+  const isAll = search === '' && route.only === 'all';
   const place = `&offset=${(page - 1) * PAGE_SIZE}&limit=${PAGE_SIZE}`;
   return (
     <View<A> {...props} path={path + place} search={search}>
       {(answer, stale) => (
         <>
-          {found(answer) === 0 && empty?.(answer)}
           {rowsOf(answer).length > 0 && (
             <Table {...props} class={`${props.class}${stale ? ' stale' : ''}`} rows={rowsOf(answer)} />
+          )}
+          {found(answer) === 0 && (
+            <Empty title={isAll ? `No ${title.toLowerCase()} yet` : `None of the ${title.toLowerCase()}`}>
+              {isAll ? <ImportLines view={view} /> : <Link to={to(view, { region })}>Show all</Link>}
+            </Empty>
           )}
           <Pager route={route} found={found(answer)} />
         </>
@@ -221,24 +223,14 @@ export function List<A, T>({ route, rowsOf, found, empty, path, ...props }: List
 
 function Pager({ route, found }: { route: Route; found: number }) {
   const { page } = route;
-  const pages = Math.max(1, Math.ceil(found / PAGE_SIZE));
-  if (pages === 1 && page === 1) return null;
-  const steps = Object.entries({ First: 1, Previous: page - 1, Next: page + 1, Last: pages });
+  const pages = Math.ceil(found / PAGE_SIZE);
+  if (pages <= 1 && page === 1) return null;
   const [first, last] = [(page - 1) * PAGE_SIZE + 1, page * PAGE_SIZE].map((n) => count(Math.min(found, n)));
   return (
     <nav class="row" aria-label="Pages">
+      {page > 1 && <Link to={{ ...route, page: Math.min(page - 1, pages) }}>Previous</Link>}
       <span>{`${first}–${last} of ${count(found)}`}</span>
-      {steps.map(([name, wanted]) =>
-        wanted >= 1 && wanted <= pages && wanted !== page ? (
-          <Link key={name} to={{ ...route, page: wanted }}>
-            {name}
-          </Link>
-        ) : (
-          <span key={name} aria-hidden="true">
-            {name}
-          </span>
-        ),
-      )}
+      {page < pages && <Link to={{ ...route, page: page + 1 }}>Next</Link>}
     </nav>
   );
 }

@@ -6,7 +6,6 @@ import { CompanyLink, NOUNS } from './profiles.js';
 
 type Held = NonNullable<Reply<'GET /profile'>['profile']>;
 type Field = Held['fields'][number];
-type Shown = Omit<Field, 'key'>;
 
 export function Profile({ route: { kind, region, id } }: { route: Route }) {
   const [noun, nouns] = NOUNS[kind] ?? NOUNS.companies;
@@ -53,7 +52,7 @@ const COLUMNS: readonly Column<Field>[] = [
 ];
 const FIELDS = { class: 'fields', caption: 'Metadata', columns: COLUMNS, keyOf: ({ key }: Field) => key };
 
-function Value({ value: { text, type, characters } }: { value: Shown }) {
+function Value({ value: { text, type, characters } }: { value: Omit<Field, 'key'> }) {
   if (text === '' && type === 'string') return <span class="quiet">empty</span>;
   return (
     <>
@@ -67,7 +66,7 @@ const Story = ({ story, upserts }: Held) => (
   <Section title="Story">
     <ol>
       {story.map((entry, index) => (
-        <Upsert key={upserts - index} entry={entry} first={upserts - index === 1} />
+        <Upsert key={upserts - index} {...entry} first={upserts - index === 1} />
       ))}
     </ol>
     {upserts > story.length && (
@@ -77,52 +76,28 @@ const Story = ({ story, upserts }: Held) => (
   </Section>
 );
 
-interface UpsertProps {
-  entry: Held['story'][number];
-  /** Whether it created the profile. */
-  first: boolean;
-}
+type Entry = Held['story'][number];
+type Change = Entry['changes'][number];
 
-const shown = (text: string | null): Shown | null =>
-  text === null ? null : { type: 'string', text, characters: text.length };
+const CHANGES: readonly Column<Change>[] = [
+  ['Key', ({ key }) => <Data text={key} />],
+  ['Before', ({ before }) => before && <Value value={before} />, 'value'],
+  ['After', ({ after }) => (after ? <Value value={after} /> : <em class="quiet">removed</em>), 'value'],
+];
+const CHANGED = { class: 'fields', columns: CHANGES, keyOf: ({ key }: Change) => key };
 
-function Upsert({ entry: { at, job_id, company_id, unchanged, changes }, first }: UpsertProps) {
-  const { before, after } = company_id ?? { before: null, after: null };
-  const company = { key: 'company_id', before: shown(before), after: shown(after) };
-  const all = company_id ? [company, ...changes] : changes;
-  const what = all.length === 0 ? 'Changed nothing' : `Changed ${plural(all.length, 'value')}`;
+/** `first`: it created the profile. */
+function Upsert({ at, job_id, unchanged, changes, first }: Entry & { first: boolean }) {
+  const changed = changes.length === 0 ? 'Changed nothing' : `Changed ${plural(changes.length, 'value')}`;
+  const what = first ? 'Created' : changed;
   return (
     <li>
-      <strong>{first ? 'Created' : what}</strong> <Time iso={at} /> by{' '}
-      {job_id === null ? 'a single upsert' : <Link to={to('job', { id: job_id })}>{shortJob(job_id)}</Link>}
-      <ul>
-        {all.map((change) => (
-          <li key={change.key}>
-            <span class="quiet">
-              <Data text={change.key} />
-            </span>{' '}
-            {change.before && (
-              <>
-                <span class="unseen">was</span>{' '}
-                <del class="bad">
-                  <Value value={change.before} />
-                </del>{' '}
-                <span class="unseen">is now</span>{' '}
-              </>
-            )}
-            {change.after ? (
-              <ins class={first ? '' : 'good'}>
-                <Value value={change.after} />
-              </ins>
-            ) : (
-              <em class="quiet">removed</em>
-            )}
-          </li>
-        ))}
-        {unchanged > 0 && all.length > 0 && (
-          <li class="quiet">{plural(unchanged, 'value')} sent as before</li>
-        )}
-      </ul>
+      <p>
+        <strong>{what}</strong> <Time iso={at} /> by{' '}
+        {job_id === null ? 'a single upsert' : <Link to={to('job', { id: job_id })}>{shortJob(job_id)}</Link>}
+        {unchanged > 0 && <span class="quiet">, {plural(unchanged, 'value')} sent as before</span>}
+      </p>
+      {changes.length > 0 && <Table {...CHANGED} caption={what} rows={changes} />}
     </li>
   );
 }

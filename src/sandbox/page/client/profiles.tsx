@@ -3,17 +3,12 @@ import { useEffect, useRef } from 'preact/hooks';
 import type { Kind } from '../../profile.js';
 import { type Reply, type Route, to, withQuery } from './data.js';
 import { count, plural } from './format.js';
-import { type Column, Data, Empty, ImportLines, Link, List, Table, Time, useShell, View } from './parts.js';
+import { type Column, Data, Link, List, Table, Time, useShell, View } from './parts.js';
 
 type Line = Reply<'GET /profiles'>['profiles'][number];
 
 export const NOUNS = { companies: ['company', 'Companies'], users: ['user', 'Users'] } as const;
-const SORTS = {
-  '-updated': 'Newest first',
-  updated: 'Oldest first',
-  id: 'Identifier, A to Z',
-  '-id': 'Identifier, Z to A',
-};
+const SORTS = { '-updated': 'Newest first', updated: 'Oldest first', id: 'A to Z', '-id': 'Z to A' };
 const REGIONS = ['default', 'eu'] as const;
 
 /** Changes the route; the page is the first one again. */
@@ -46,21 +41,6 @@ export function Profiles({ route }: { route: Route }) {
       caption={title}
       columns={columns.filter(([head]) => kind === 'users' || head !== 'Company')}
       keyOf={({ id }) => id}
-      empty={({ total }) =>
-        total === 0 ? (
-          <Empty title={`No ${kind} in this region yet`}>
-            {(overview?.jobs.unfinished ?? 0) > 0 && <p>Rows of a job appear here when it has completed.</p>}
-            <ImportLines file={`${kind}.csv`} />
-          </Empty>
-        ) : (
-          <Empty title={`No ${noun} matches this search`}>
-            <p>The search looks at identifiers, companies and values, whatever their case.</p>
-            <button type="button" onClick={() => change({ search: '' })}>
-              Clear the search
-            </button>
-          </Empty>
-        )
-      }
     />
   );
 }

@@ -1,24 +1,16 @@
 /** The views of the request log, and of one request. */
 import { type Reply, type Route, to, withQuery } from './data.js';
 import { bytes, duration, plural, shortJob } from './format.js';
-import {
-  type Column,
-  Data,
-  Empty,
-  Facts,
-  ImportLines,
-  Link,
-  List,
-  Table,
-  Time,
-  useShell,
-  View,
-} from './parts.js';
+import { type Column, Data, Empty, Facts, Link, List, Table, Time, useShell, View } from './parts.js';
 
 type RequestLine = Reply<'GET /requests'>['requests'][number];
 
 const FILTERS = {
-  ...{ all: 'All', writes: 'Writes', polls: 'Job polls', lookups: 'Lookups', problems: 'Problems' },
+  all: 'All',
+  writes: 'Writes',
+  polls: 'Job polls',
+  lookups: 'Lookups',
+  problems: 'Problems',
 };
 
 const COLUMNS: readonly Column<RequestLine>[] = [
@@ -57,11 +49,6 @@ export function Requests({ route }: { route: Route }) {
           ))}
         </nav>
       }
-      empty={() => (
-        <Empty title={only === 'all' ? 'No requests yet' : 'None of the requests so far'}>
-          {only === 'all' ? <ImportLines file="companies.csv" /> : <Link to={to('requests')}>Show all</Link>}
-        </Empty>
-      )}
     />
   );
 }

@@ -2,8 +2,7 @@
 import type { ComponentChildren } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { call, type Overview, withQuery } from './data.js';
-import { plural } from './format.js';
-import { both, Heading, Section, useShell } from './parts.js';
+import { Heading, Section, useShell } from './parts.js';
 
 type Settings = Overview['settings'];
 
@@ -120,17 +119,15 @@ function Limits() {
   return (
     <Section title="Speed and limits">
       {FIELDS.map(([key, name, unit, empty]) => (
-        <label key={`${key} ${settings?.[key]}`} class="limit">
-          <span>{name}</span>
+        <label key={`${key} ${settings?.[key]}`} class="row">
+          <span class="grow">
+            {name} <span class="quiet">{unit}</span>
+          </span>
           <input
-            type="number"
-            min="0"
-            step="any"
+            {...{ type: 'number', min: '0', step: 'any', placeholder: empty }}
             defaultValue={String(settings?.[key] ?? '')}
-            placeholder={empty}
             onChange={({ currentTarget: { value } }) => save(key, name, value === '' ? null : Number(value))}
           />
-          <span class="quiet">{unit}</span>
         </label>
       ))}
       <Toggle
@@ -145,25 +142,17 @@ function Limits() {
 }
 
 function Reset() {
-  const { overview } = useShell();
   const [result, change] = useChange();
   const dialog = useRef<HTMLDialogElement>(null);
-  const held = [
-    plural(both(overview, 'companies'), 'company', 'companies'),
-    plural(both(overview, 'users'), 'user'),
-    plural(overview?.jobs.total ?? 0, 'job'),
-    plural(overview?.requests ?? 0, 'logged request'),
-  ];
   return (
     <Section title="Reset">
-      <p>Erases all profiles, jobs and the request log. Switches stay as they are.</p>
       <button type="button" class="bad" onClick={() => dialog.current?.showModal()}>
         Erase everything…
       </button>
       {result}
       <dialog ref={dialog} class="paper" aria-labelledby="sure">
         <h3 id="sure">Erase everything?</h3>
-        <p>{held.join(', ')} will be gone.</p>
+        <p>All profiles, jobs and logged requests will be gone. Switches stay as they are.</p>
         <form method="dialog" class="row">
           <button type="submit">Keep</button>
           <button
