@@ -112,7 +112,6 @@ const page = () =>
       act: async (shown) => {
         await shown.getByRole('searchbox').fill('zürich');
         await shown.getByText(/^(?!1,200)[\d,]+ of 1,200 companies$/).waitFor();
-        await shown.locator('.profiles.stale').waitFor({ state: 'detached' });
       },
     });
     await shoot('profile', `profile?kind=companies&id=${idOf(0)}`, { height: 620 });

@@ -56,7 +56,7 @@ describe.skipIf(MISSING)(title('a rehearsal, by keyboard alone'), () => {
     await page.getByTestId('sum').getByText('1 of 120 companies').waitFor();
     await press(page, page.getByRole('link', { name: 'c-77', exact: true }));
     await heading(/c-77/).waitFor();
-    await page.getByText('Created').waitFor();
+    await page.getByRole('table', { name: 'Created' }).waitFor();
     await page.getByRole('row', { name: 'plan pro string' }).waitFor();
     await look();
     const permalink = page.url();

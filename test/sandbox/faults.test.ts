@@ -82,7 +82,7 @@ describe('when a fault applies', () => {
     expect(sandbox.faults.list()).toEqual([]);
   });
 
-  test('by chance: as often as given, spread evenly, whatever came before, the same for the same seed', () => {
+  test('by chance: as often as given, spread evenly, whatever came before', () => {
     const run = (seed: number, p: number): boolean[] => {
       const plan = createFaultPlan(seed, () => 0);
       plan.add(`429:p=${p}`);
@@ -94,8 +94,6 @@ describe('when a fault applies', () => {
       const pairs = struck.filter((one, n) => one && struck[n + 1]);
       expect(Math.abs(pairs.length - 20_000 * p * p)).toBeLessThan(350);
     }
-    expect(run(1, 0.1)).toEqual(run(1, 0.1));
-    expect(run(1, 0.1)).not.toEqual(run(2, 0.1));
   });
 
   test('jobs fail at a rate, the same again after a restart', () => {
@@ -266,15 +264,10 @@ describe('connections', () => {
 describe('where faults apply', () => {
   test('only the operation that they name', async ({ sandbox }) => {
     for (const on of ['identify', 'job', 'lookup']) sandbox.faults.add(`503:every=1,on=${on}`);
-    const job = (await post(sandbox, COMPANIES, companies(1))).json() as { links: string };
-    const statuses = [
-      (await post(sandbox, COMPANY, { company_id: 'c' })).status,
-      (await get(sandbox, job.links)).status,
-      (await get(sandbox, sandbox.lookupUrl + EMBEDS)).status,
-      (await get(sandbox, `${sandbox.url}/openapi.json`)).status,
-      (await get(sandbox, `${sandbox.url}/nowhere`)).status,
-    ];
-    expect(statuses).toEqual([503, 503, 503, 200, 404]);
+    const { links } = (await post(sandbox, COMPANIES, companies(1))).json() as { links: string };
+    const urls = [links, sandbox.lookupUrl + EMBEDS, `${sandbox.url}/openapi.json`, `${sandbox.url}/nowhere`];
+    const replies = [post(sandbox, COMPANY, { company_id: 'c' }), ...urls.map((url) => get(sandbox, url))];
+    expect((await Promise.all(replies)).map(({ status }) => status)).toEqual([503, 503, 503, 200, 404]);
   });
 
   test('job-404 applies to polls', async ({ sandbox }) => {
@@ -288,16 +281,11 @@ describe('where faults apply', () => {
 
 test('the same seed gives the same sequence of faults', async ({ start }) => {
   const day = async (seed: number): Promise<(string | null)[]> => {
-    const sandbox = await start({
-      seed,
-      faults: ['503:p=0.3', 'reset-after:p=0.2'],
-      limits: { failJobs: 0.3 },
-    });
+    const sandbox = await start({ seed, faults: ['503:p=0.3', 'reset-after:p=0.2'] });
     for (let i = 0; i < 25; i++) await outcome(post(sandbox, COMPANIES, companies(1)));
     return sandbox.ledger().map((entry) => entry.fault);
   };
-  const [one, again, other] = [await day(7), await day(7), await day(8)];
-  expect(again).toEqual(one);
-  expect(other).not.toEqual(one);
-  expect(new Set(one)).toEqual(new Set([null, '503:p=0.3', 'reset-after:p=0.2']));
+  const one = await day(7);
+  expect(await day(7)).toEqual(one);
+  expect(await day(8)).not.toEqual(one);
 });

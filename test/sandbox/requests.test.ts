@@ -1,7 +1,7 @@
 /** Requests to the service, and what each is answered with, held against the specification. */
-import { Agent } from 'node:http';
 import { describe, expect } from 'vitest';
 import type { Limits, Sandbox } from '../../src/sandbox/index.js';
+import { Ledger } from '../../src/sandbox/ledger.js';
 import { ManualClock, test } from '../support/sandbox.js';
 import { checkReply } from '../support/wire-checks.js';
 import {
@@ -43,52 +43,37 @@ const auth = (authorization: string): Given => ({ headers: { authorization } });
 const type = (value: string): Given => ({ headers: { 'content-type': value } });
 const host = (name: string): Given => ({ headers: { host: name } });
 const item = (...items: unknown[]): Given => ({ body: { companies: items } });
-const TOO_MANY_BYTES = item({ company_id: 'x'.repeat(2_000) });
+const ONE = { company_id: '1' };
 
 describe('refusals, all with the spec’s error body, and with nothing carried out', () => {
   test.for<[line: string, given: Given, status: number, says: string]>([
     [POST, auth(''), 401, 'must be "Token"'],
     [POST, auth('Bearer KEY'), 401, 'must be "Token"'],
-    [POST, auth('KEY'), 401, 'must be "Token"'],
     [POST, auth('token KEY'), 401, 'must be "Token"'],
     [POST, auth('Token  KEY'), 401, 'must be "Token"'],
-    [POST, auth('Token '), 401, 'must be "Token"'],
     [POST, auth('Token KEZ'), 401, 'unknown API key'],
-    [POST, auth('Token KEYS'), 401, 'unknown API key'],
-    ['GET /v1/background_jobs/x', auth('Token K'), 401, 'unknown API key'],
-    ['GET /v1/background_jobs/x', {}, 404, 'job x not found'],
+    ['GET /v1/background_jobs/x', auth('Token KEYS'), 401, 'unknown API key'],
     ['GET /v1/background_jobs/a%3Ab%2Fc', {}, 404, 'job a:b/c not found'],
     ['GET /v1/background_jobs/%2e%2e', {}, 404, 'job .. not found'],
     ['GET /v1/background_jobs/%', {}, 400, 'path: invalid % escape'],
     ['GET /v1/background_jobs/a?b=1', {}, 400, 'query: operations take no query parameters'],
-    ['GET /', {}, 404, 'no operation at /'],
-    ['POST /v1/users/identify', {}, 404, 'no operation'],
+    ['POST /v1/users/identify', {}, 404, 'no operation at /v1/users/identify'],
     [`${POST}/`, {}, 404, 'no operation'],
     ['POST //v1/companies/bulk_identify', {}, 404, 'no operation'],
-    ['POST /v1/Companies/bulk_identify', {}, 404, 'no operation'],
     ['GET /v1/background_jobs/', {}, 404, 'no operation'],
     ['GET /v1/background_jobs/urn:a/b', {}, 404, 'no operation'],
     [`base: GET ${EMBEDS}`, {}, 404, 'no operation'],
     [`lookup: ${POST}`, {}, 404, 'no operation'],
-    [`GET ${LOOKUPS}user-properties`, {}, 404, 'no operation'],
     [`GET ${COMPANIES}`, {}, 405, 'takes POST, not GET'],
     ['DELETE /v1/background_jobs/a', {}, 405, 'takes GET, not DELETE'],
-    [`POST ${EMBEDS}`, {}, 405, 'takes GET, not POST'],
     [POST, type('application/x-www-form-urlencoded'), 415, 'Content-Type'],
     [POST, type('application/json; charset=latin1'), 415, 'Content-Type'],
     [POST, { headers: { 'content-encoding': 'gzip' } }, 415, 'Content-Encoding gzip'],
     [POST, { headers: { accept: 'text/html' } }, 406, 'Accept: text/html'],
-    [
-      POST,
-      host('evil.example'),
-      403,
-      'Host: this sandbox is for programs on this machine, not for evil.example',
-    ],
-    ['eu: GET /openapi.json', host('evil.example:4100'), 403, 'evil.example'],
+    [POST, host('evil.example'), 403, 'for programs on this machine, not for evil.example'],
+    ['eu: GET /openapi.json', host('192.168.1.5:4100'), 403, '192.168.1.5'],
     ['lookup: GET /openapi.json', host('localhost.evil.example'), 403, 'evil.example'],
     [POST, host('127.0.0.1.evil.example'), 403, 'evil.example'],
-    [POST, host('192.168.1.5:4100'), 403, '192.168.1.5'],
-    [POST, { body: '' }, 400, 'body: not JSON'],
     [POST, { body: '{"companies":[' }, 400, 'body: not JSON'],
     [POST, { body: '\ufeff{"companies":[{"company_id":"1"}]}' }, 400, 'body: not JSON'],
     [POST, { body: Buffer.from('{"companies":[{"company_id":"\xff"}]}', 'latin1') }, 400, 'body: not UTF-8'],
@@ -96,55 +81,35 @@ describe('refusals, all with the spec’s error body, and with nothing carried o
     [POST, { body: { users: [] } }, 400, 'body: unknown key "users", companies: companies must be an array'],
     [POST, { body: { ...companies(1), dry: true } }, 400, 'body: unknown key "dry"'],
     [POST, item(), 400, 'companies: companies is empty'],
-    [
-      POST,
-      item('1', null),
-      400,
-      'companies[0]: an item must be an object, companies[1]: an item must be an object',
-    ],
-    [
-      POST,
-      item({ company_id: '1' }, { company_id: '2', name: 'A' }),
-      400,
-      'companies[1]: unknown key "name"',
-    ],
+    [POST, item('1', null), 400, 'companies[1]: an item must be an object'],
+    [POST, item({ ...ONE, name: 'A' }), 400, 'companies[0]: unknown key "name"'],
     [
       POST,
       { body: '{"companies":[{"__proto__":{"company_id":"1"}}]}' },
       400,
-      'companies[0]: unknown key "__proto__", companies[0].company_id: company_id is missing',
+      'unknown key "__proto__", companies[0]',
     ],
-    [
-      POST,
-      item({ company_id: '1' }, { metadata: {} }),
-      422,
-      'companies[1].company_id: company_id is missing',
-    ],
+    [POST, item(ONE, { metadata: {} }), 422, 'companies[1].company_id: company_id is missing'],
     [POST, item({ company_id: '' }), 422, 'companies[0].company_id: company_id is empty'],
     [POST, item({ company_id: 7 }), 422, 'companies[0].company_id: company_id must be a string'],
-    [
-      POST,
-      item({ company_id: '1', metadata: null }),
-      422,
-      'companies[0].metadata: metadata must be an object',
-    ],
-    [POST, item({ company_id: '1', metadata: [] }), 422, 'companies[0].metadata: metadata must be an object'],
+    [POST, item({ ...ONE, metadata: null }), 422, 'companies[0].metadata: metadata must be an object'],
+    [POST, item({ ...ONE, metadata: [] }), 422, 'companies[0].metadata: metadata must be an object'],
     [
       `POST ${USERS}`,
       { body: { users: [{ user_id: '1', company_id: null }] } },
       422,
-      'users[0].company_id: company_id must be a string',
+      'company_id must be a string',
     ],
     [`POST ${COMPANY}`, { body: { metadata: {} } }, 422, 'body.company_id: company_id is missing'],
     [`POST ${COMPANY}`, { body: [] }, 400, 'body: an item must be an object'],
-    [`POST ${COMPANY}`, { body: { user_id: '1', company_id: 'c' } }, 400, 'body: unknown key "user_id"'],
+    [`POST ${COMPANY}`, { body: { user_id: '1', ...ONE } }, 400, 'body: unknown key "user_id"'],
+    [POST, { ...item(ONE, ONE), limits: { maxItems: 1 } }, 413, 'companies: 2 items; at most 1 are accepted'],
     [
       POST,
-      { body: companies(6), limits: { maxItems: 5 } },
+      { ...item({ company_id: 'x'.repeat(999) }), limits: { maxBytes: 999 } },
       413,
-      'companies: 6 items; at most 5 are accepted',
+      'more than 999 bytes',
     ],
-    [POST, { ...TOO_MANY_BYTES, limits: { maxBytes: 1_000 } }, 413, 'body: more than 1000 bytes'],
   ])('%s %j: %i %s', async ([line, given, status, says], { start }) => {
     const sandbox = await start({ expectToken: 'KEY', limits: given.limits ?? {} });
     const reply = await ask(sandbox, line, given);
@@ -168,10 +133,8 @@ describe('refusals, all with the spec’s error body, and with nothing carried o
 
   test('no Authorization', async ({ sandbox }) => {
     const reply = await send(sandbox.lookupUrl + EMBEDS);
-    expect([reply.status, reply.text]).toEqual([
-      401,
-      expect.stringContaining('the Authorization header is missing'),
-    ]);
+    expect(reply.status).toBe(401);
+    expect(reply.text).toContain('the Authorization header is missing');
   });
 });
 
@@ -202,15 +165,6 @@ describe('what is accepted', () => {
     const { links } = reply.json() as { links: string };
     expect((await get(sandbox, links, { body: '{"user_id":"1"}' })).status).toBe(200);
   });
-
-  test('many requests over one connection', async ({ sandbox }) => {
-    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
-    const sockets = new Set<unknown>();
-    agent.on('free', (socket) => sockets.add(socket));
-    for (let i = 0; i < 5; i++) await post(sandbox, COMPANIES, companies(1), { agent });
-    expect(sockets.size).toBe(1);
-    agent.destroy();
-  });
 });
 
 test('every reply has an x-request-id of its own, and the headers that the service has', async ({
@@ -235,11 +189,7 @@ test('every reply has an x-request-id of its own, and the headers that the servi
 describe('limits', () => {
   test.for<[limits: Partial<Limits>, at: number[], statuses: (string | number)[]]>([
     [{}, [0, 1, 2], [200, 200, 200]],
-    [
-      { rateLimit: 2 },
-      [0, 10, 20, 999, 1_000, 1_001, 1_002],
-      [200, 200, '429 1', '429 1', 200, 200, '429 1'],
-    ],
+    [{ rateLimit: 2 }, [0, 10, 999, 1_000, 1_001, 1_002], [200, 200, '429 1', 200, 200, '429 1']],
     [{ rateLimit: 1 }, [0, 1_000, 1_999, 5_000], [200, 200, '429 1', 200]],
   ])('%j, requests at %j: %j', async ([limits, at, statuses], { start }) => {
     const clock = new ManualClock();
@@ -277,39 +227,32 @@ describe('the ledger', () => {
     const body = JSON.stringify(companies(2));
     const job = (await post(sandbox, COMPANIES, body)).json() as { job_id: string };
     await post(sandbox, COMPANY, { company_id: 'c-9' });
-    const [first, second] = sandbox.ledger();
-    expect(first).toMatchObject({
-      n: 1,
-      method: 'POST',
-      path: COMPANIES,
-      operation: 'submit',
-      status: 202,
-      fault: null,
-    });
-    expect(first?.accepted).toEqual({
-      kind: 'companies',
-      region: 'default',
-      items: 2,
-      ids: ['c-0', 'c-1'],
-      bytes: body.length,
-      sha256: expect.stringMatching(/^[0-9a-f]{64}$/),
-      job_id: job.job_id,
-    });
-    expect(second?.accepted).toMatchObject({ items: 1, ids: ['c-9'], job_id: null });
+    const accepted = {
+      ...{ kind: 'companies', region: 'default', items: 2, ids: ['c-0', 'c-1'], bytes: body.length },
+      ...{ sha256: expect.stringMatching(/^[0-9a-f]{64}$/), job_id: job.job_id },
+    };
+    expect(sandbox.ledger()).toMatchObject([
+      { n: 1, method: 'POST', path: COMPANIES, operation: 'submit', status: 202, fault: null, accepted },
+      { n: 2, accepted: { items: 1, ids: ['c-9'], job_id: null } },
+    ]);
     expect(JSON.stringify(sandbox.ledger())).not.toContain(sandbox.token);
   });
 
-  test('leaves identifiers out on request', async ({ start }) => {
+  test('leaves identifiers out on request, lists copies, and is emptied by a reset', async ({ start }) => {
     const sandbox = await start({ ledgerIds: false });
-    await post(sandbox, COMPANIES, companies(2));
-    expect(sandbox.ledger()[0]?.accepted).toMatchObject({ items: 2, ids: null });
-  });
-
-  test('lists copies, and is emptied by a reset, with profiles and jobs', async ({ sandbox }) => {
     await post(sandbox, COMPANY, { company_id: 'c' });
     sandbox.ledger()[0]!.status = 500;
-    expect([sandbox.ledger()[0]!.status, sandbox.show('companies', 'c')?.id]).toEqual([202, 'c']);
+    expect(sandbox.ledger()).toMatchObject([{ status: 202, accepted: { items: 1, ids: null } }]);
     sandbox.reset();
     expect([sandbox.ledger(), sandbox.show('companies', 'c')]).toEqual([[], undefined]);
+  });
+
+  test('keeps the newest 100,000, under their numbers', () => {
+    const ledger = new Ledger();
+    const at = { time: '', listener: 'default', method: 'GET', path: '/', request_id: '' } as const;
+    for (let n = 1; n <= 110_001; n++) ledger.open({ ...at, operation: 'job', fault: null });
+    expect(ledger.count).toBe(100_000);
+    const numbers = [10_001, 10_002, 110_001, 110_002].map((n) => ledger.get(n)?.n);
+    expect(numbers).toEqual([undefined, 10_002, 110_001, undefined]);
   });
 });

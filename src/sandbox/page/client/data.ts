@@ -56,12 +56,9 @@ export async function call<T>(path: string, method = 'GET', body?: unknown): Pro
   throw new Refused(value.errors?.[0]?.message ?? `status ${reply.status}`);
 }
 
-/**
- * Reads `path`, and again whenever `revision` changes, one read at a time, with a rest between two of one path. What is
- * stale is still of an earlier path.
- */
-export function useLive<T>(path: string, revision: unknown): { data?: T; error?: string; stale: boolean } {
-  const [state, setState] = useState<{ path: string; data?: T; error?: string }>({ path });
+/** Reads `path`, and again whenever `revision` changes, one read at a time, with a rest between two of one path. */
+export function useLive<T>(path: string, revision: unknown): { data?: T; error?: string } {
+  const [state, setState] = useState<{ data?: T; error?: string }>({});
   const reading = useRef({ path: '', last: Promise.resolve() });
   useEffect(() => {
     let over = false;
@@ -70,10 +67,10 @@ export function useLive<T>(path: string, revision: unknown): { data?: T; error?:
       if (reading.current.path === path) await new Promise((resolve) => setTimeout(resolve, REST_MS));
       reading.current.path = path;
       try {
-        setState({ path, data: await call<T>(path) });
+        setState({ data: await call<T>(path) });
       } catch (error) {
         // Otherwise, the sandbox cannot be reached: the header says so, and the old data stays.
-        if (error instanceof Refused) setState({ path, error: error.message });
+        if (error instanceof Refused) setState({ error: error.message });
       }
     };
     reading.current.last = reading.current.last.then(read);
@@ -81,7 +78,7 @@ export function useLive<T>(path: string, revision: unknown): { data?: T; error?:
       over = true;
     };
   }, [path, revision]);
-  return { ...state, stale: state.path !== path };
+  return state;
 }
 
 /** The overview, which the sandbox sends while this window is visible. */

@@ -163,12 +163,12 @@ interface ViewProps<A> {
   back?: readonly [name: string, route: Route];
   /** What is above the data. */
   tools?: ComponentChildren;
-  children(answer: A, stale: boolean): ComponentChildren;
+  children(answer: A): ComponentChildren;
 }
 
 export function View<A>({ title, path, sum, search, back, tools, children, ...props }: ViewProps<A>) {
   const { overview } = useShell();
-  const { data, error, stale } = useLive<A>(path, props.revision ?? overview);
+  const { data, error } = useLive<A>(path, props.revision ?? overview);
   return (
     <>
       {back && (
@@ -184,7 +184,7 @@ export function View<A>({ title, path, sum, search, back, tools, children, ...pr
       </Heading>
       {tools}
       {error !== undefined && <p class="note bad">{error}</p>}
-      {data !== undefined && children(data, stale)}
+      {data !== undefined && children(data)}
     </>
   );
 }
@@ -204,11 +204,9 @@ export function List<A, T>({ route, rowsOf, found, path, ...props }: ListProps<A
   const place = `&offset=${(page - 1) * PAGE_SIZE}&limit=${PAGE_SIZE}`;
   return (
     <View<A> {...props} path={path + place} search={search}>
-      {(answer, stale) => (
+      {(answer) => (
         <>
-          {rowsOf(answer).length > 0 && (
-            <Table {...props} class={`${props.class}${stale ? ' stale' : ''}`} rows={rowsOf(answer)} />
-          )}
+          {rowsOf(answer).length > 0 && <Table {...props} rows={rowsOf(answer)} />}
           {found(answer) === 0 && (
             <Empty title={isAll ? `No ${title.toLowerCase()} yet` : `None of the ${title.toLowerCase()}`}>
               {isAll ? <ImportLines view={view} /> : <Link to={to(view, { region })}>Show all</Link>}

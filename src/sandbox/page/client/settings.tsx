@@ -63,7 +63,7 @@ const Toggle = (props: { name: string; what: string; on: boolean; set(on: boolea
         checked={props.on}
         aria-checked={props.on}
         onChange={(event) => props.set(event.currentTarget.checked)}
-      />
+      />{' '}
       <strong>{props.name}</strong> <span class="quiet">{props.what}</span>
     </label>
   </p>
