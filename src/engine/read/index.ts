@@ -20,7 +20,7 @@ export {
 } from './conversion/types.js';
 export { isAfterQuote, isBehindBackslash } from './csv/odd-rows.js';
 export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
-export { ITEM_FORMAT_VERSION } from './csv/writer.js';
+export { ITEM_FORMAT_VERSION } from './item-writer.js';
 export {
   append,
   emptyColumns,

@@ -53,8 +53,7 @@ export async function* choose(
   const conditions = where.length > 0 || absent.length > 0 ? new Conditions(input, where, absent) : null;
   let left = limit ?? Number.POSITIVE_INFINITY;
   let read = 0;
-  const format = formatOf(input);
-  const originalsOf = (format.stored ?? format.originals)(input);
+  const originalsOf = formatOf(input).originals(input);
   for await (const batch of batches) {
     if (left === 0 && !selected.toEnd) return;
     const looks = conditions && (left > 0 || conditions.unseen.size > 0);

@@ -61,22 +61,16 @@ describe('cells of a row', () => {
 });
 
 describe('cells of a sheet', () => {
-  const wide = (rows: number, cell: string): string => {
+  const wide = (rows: number): string => {
     const header = ['company_id', ...names(MOST_COLUMNS - 1)].map((name) => `<c t="str"><v>${name}</v></c>`);
-    const row = `<row><c r="A"><v>1</v></c>${cell}</row>`;
+    const row = `<row><c r="A"><v>1</v></c></row>`;
     const data = `<sheetData><row>${header.join('')}</row>${row.repeat(rows)}</sheetData>`;
     const sheet = (text: string): string => text.replace(/<sheetData>.*<\/sheetData>/s, data);
     return file('sparse.xlsx', workbook([['company_id']], { sheet }));
   };
 
-  it('many rows that are almost empty are an error', async () => {
-    await expect(read(wide(2_000, '<c r="XFD"><v>1</v></c>'))).rejects.toThrow(
-      /sparse\.xlsx:1026: the header names 16,384 columns, and rows fill 2 of them on average$/,
-    );
-  });
-
   it('as many as a spreadsheet has are read, in rows that are almost empty', async () => {
-    const { items } = await read(wide(100, ''));
+    const { items } = await read(wide(100));
     expect(items).toHaveLength(100);
   });
 });

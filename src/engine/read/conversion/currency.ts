@@ -2,6 +2,8 @@
 import type { CellType } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { type Evidence, quoted } from '../wording.js';
+import { aroundDigits } from './numbers.js';
+import { remembered } from './type.js';
 import { partsOf } from './types.js';
 
 interface Seen extends Evidence {
@@ -27,20 +29,17 @@ const CODES = new Map(
   ].flatMap((line) => line.split(', ').map((pair) => pair.split(' ') as [string, string])),
 );
 
-const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
-
-/** Null for a value without a currency. */
-function currencyOf(text: string): string | null {
-  if (isDigit(text.charCodeAt(0)) && isDigit(text.charCodeAt(text.length - 1))) return null;
-  const sign = /[\p{L}\p{Sc}]+/u.exec(text)?.[0];
-  return sign === undefined ? null : (CODES.get(sign) ?? sign);
-}
+/** The currency in what is around the digits of a value; empty if there is none. */
+const currencyIn = remembered((around) => {
+  const sign = /[\p{L}\p{Sc}]+/u.exec(around)?.[0] ?? '';
+  return CODES.get(sign) ?? sign;
+});
 
 /** @param text a value that fits `money` */
 export function addCurrency(seen: Currencies, text: string, line: number): void {
   if (seen.other !== null) return;
-  const currency = currencyOf(text);
-  if (currency === null || currency === seen.first?.currency) return;
+  const currency = currencyIn(aroundDigits(text));
+  if (currency === '' || currency === seen.first?.currency) return;
   seen[seen.first === null ? 'first' : 'other'] = { line, text, currency };
 }
 

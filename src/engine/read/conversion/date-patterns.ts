@@ -1,5 +1,6 @@
 /** Guesses the patterns of a date, for numbers with one digit or two. Pure. */
-import { type DatePattern, datePattern, ISO_8601, ISO_DATE, type Point } from './dates.js';
+import { datePattern, ISO_8601, ISO_DATE, type Point } from './dates.js';
+import { remembered } from './type.js';
 
 const MONTH = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)';
 const FULL = 'january|february|march|april|june|july|august|september|october|november|december';
@@ -68,18 +69,10 @@ function timePattern(text: string): string | null {
   ].join('');
 }
 
-const known = new Map<string, DatePattern>();
-/** Patterns come from cells: a malicious file must not fill the memory with them. */
-const MOST_KNOWN = 500;
+const patternFor = remembered(datePattern);
 
 /** The point in time that a text reads as; null for one that does not fit. */
 export function readsAs(text: string, kind: DateKind, pattern: string): Point | null {
   if (pattern === 'iso') return (kind === 'date' ? ISO_DATE : ISO_8601).read(text);
-  let found = known.get(pattern);
-  if (!found) {
-    found = datePattern(pattern);
-    if (known.size >= MOST_KNOWN) known.clear();
-    known.set(pattern, found);
-  }
-  return found.read(text);
+  return patternFor(pattern).read(text);
 }

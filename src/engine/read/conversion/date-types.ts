@@ -4,27 +4,45 @@ import type * as Luxon from 'luxon';
 import { SOME_ZONE } from '../../model.js';
 import { patternsOf, readsAs } from './date-patterns.js';
 import { type DatePattern, datePattern, ISO_8601, ISO_DATE, type Point, pointAt, utc } from './dates.js';
-import { BadType, type Converter, causeOf, type TypeOfColumn } from './type.js';
+import { BadType, type Converter, causeOf, scratch, scratchText, type TypeOfColumn } from './type.js';
 
-/** Two digits; a table is faster than arithmetic. */
-const TWO = Array.from({ length: 100 }, (_, n) => String(n).padStart(2, '0'));
-const pad = (n: number): string => TWO[n]!;
+const [QUOTE, PLUS, HYPHEN, COLON, LETTER_T, LETTER_Z] = [0x22, 0x2b, 0x2d, 0x3a, 0x54, 0x5a];
+
+/** Writes two digits, and a sign before them, to the scratch memory. @returns the offset after them */
+function put(at: number, sign: number, number: number): number {
+  scratch[at] = sign;
+  scratch[at + 1] = 0x30 + Math.floor(number / 10);
+  scratch[at + 2] = 0x30 + (number % 10);
+  return at + 3;
+}
+
+/** Writes `"2024-03-31`. @returns the offset after it */
+function putDate({ year, month, day }: Point): number {
+  // The sign of the second half of the year is its second digit.
+  const century = Math.floor(year / 100);
+  const at = put(0, QUOTE, century);
+  put(at - 1, 0x30 + (century % 10), year % 100);
+  return put(put(at + 2, HYPHEN, month), HYPHEN, day);
+}
 
 /** As it is sent and shown: `2024-03-31`. */
-export const dateText = ({ year, month, day }: Point): string =>
-  `${year < 1000 ? String(year).padStart(4, '0') : year}-${pad(month)}-${pad(day)}`;
+export const dateText = (point: Point): string => scratchText(1, putDate(point));
 
 /** RFC 3339 with seconds. In UTC if the offset is not in whole minutes, as before there were time zones. */
 function rfc3339(point: Point, offset: number): string {
   if (!Number.isInteger(offset)) {
     return rfc3339(pointAt(Math.round(utc(point) - offset * 60_000), point.fraction), 0);
   }
-  const { hour, minute, second } = point;
-  const fraction = point.fraction.replace(/0+$/, '');
-  const time = `${pad(hour)}:${pad(minute)}:${pad(second)}${fraction && `.${fraction}`}`;
+  let at = put(putDate(point), LETTER_T, point.hour);
+  at = put(put(at, COLON, point.minute), COLON, point.second);
+  if (/[1-9]/.test(point.fraction)) {
+    at += scratch.write(`.${point.fraction.replace(/0+$/, '')}`, at, 'latin1');
+  }
   const size = Math.abs(offset);
-  const zone = size === 0 ? 'Z' : `${offset < 0 ? '-' : '+'}${pad(Math.trunc(size / 60))}:${pad(size % 60)}`;
-  return `"${dateText(point)}T${time}${zone}"`;
+  if (size === 0) scratch[at++] = LETTER_Z;
+  else at = put(put(at, offset < 0 ? HYPHEN : PLUS, Math.trunc(size / 60)), COLON, size % 60);
+  scratch[at++] = QUOTE;
+  return scratchText(0, at);
 }
 
 /** The last year with four digits. */
@@ -33,7 +51,10 @@ const LAST_YEAR = 9999;
 const dates = (pattern: DatePattern): Converter => ({
   json(text) {
     const point = pattern.read(text);
-    return point === null || point.year > LAST_YEAR ? null : `"${dateText(point)}"`;
+    if (point === null || point.year > LAST_YEAR) return null;
+    const end = putDate(point);
+    scratch[end] = QUOTE;
+    return scratchText(0, end + 1);
   },
   cause: (text) => (pattern.fits(text) ? { code: 'range' } : causeOf(text, pattern.foreign, 'form')),
 });
@@ -151,17 +172,8 @@ type OffsetAt = (local: number) => number | null;
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** Offsets are looked up by span, because the library is slow. No zone has changed its clocks twice within one span. */
-const SPAN_MS = 16 * DAY_MS;
-/** The most spans to keep: more than 800 years. */
-const MOST_SPANS = 20_000;
-
-/** Offsets in minutes before and after a moment, in milliseconds since 1970. */
-interface Span {
-  before: number;
-  after: number;
-  at: number;
-}
+/** How many days to remember: more than a century. */
+const MOST_DAYS = 40_000;
 
 /** Null for a name that is not one. */
 export function zoneOf(name: string): OffsetAt | null {
@@ -171,35 +183,19 @@ export function zoneOf(name: string): OffsetAt | null {
   const isFixed = /^[+-]\d\d:\d\d$/.test(name);
   if (!isFixed && !IANAZone.isValidZone(name)) return null;
   const zone = isFixed ? FixedOffsetZone.parseSpecifier(`UTC${name}`) : IANAZone.create(name);
-  if (zone.isUniversal) {
-    const offset = zone.offset(0);
-    return () => offset;
-  }
-  const spans = new Map<number, Span>();
+  /** By day: its only offset, or the two between which clocks change about then. The library is slow. */
+  const known = new Map<number, number | readonly [before: number, after: number]>();
   return (local) => {
-    const number = Math.floor(local / SPAN_MS);
-    let span = spans.get(number);
-    if (span === undefined) {
-      span = spanOf(zone, number);
-      if (spans.size >= MOST_SPANS) spans.clear();
-      spans.set(number, span);
+    const day = Math.floor(local / DAY_MS);
+    let found = known.get(day);
+    if (found === undefined) {
+      // Local times are up to a day from UTC.
+      const [before, after] = [zone.offset((day - 1) * DAY_MS), zone.offset((day + 2) * DAY_MS)];
+      found = before === after ? before : [before, after];
+      if (known.size >= MOST_DAYS) known.clear();
+      known.set(day, found);
     }
-    const { before, after, at } = span;
-    if (before === after || local - before * MINUTE_MS < at) return before;
-    return local - after * MINUTE_MS >= at ? after : null;
+    if (typeof found === 'number') return found;
+    return found.find((offset) => zone.offset(local - offset * MINUTE_MS) === offset) ?? null;
   };
-}
-
-function spanOf(zone: Luxon.Zone, number: number): Span {
-  // Local times are up to a day from UTC.
-  let from = number * SPAN_MS - DAY_MS;
-  let to = (number + 1) * SPAN_MS + DAY_MS;
-  const [before, after] = [zone.offset(from), zone.offset(to)];
-  if (before === after) return { before, after, at: to };
-  while (to - from > 1_000) {
-    const middle = Math.floor((from + to) / 2_000) * 1_000;
-    if (zone.offset(middle) === before) from = middle;
-    else to = middle;
-  }
-  return { before, after, at: to };
 }

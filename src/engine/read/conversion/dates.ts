@@ -1,7 +1,4 @@
-/**
- * Reads dates and times by a pattern of Unicode date tokens, as one regular expression. A library takes longer than the
- * rest of the row.
- */
+/** Reads dates and times by a pattern of Unicode date tokens. A library, or regular expressions, take longer than the rest of the row. */
 import { BadType } from './type.js';
 
 /** A point on a calendar and a clock that exists, without a zone unless the text has an offset. */
@@ -23,7 +20,7 @@ const isLeap = (year: number): boolean => year % 4 === 0 && (year % 100 !== 0 ||
 const hasDay = (year: number, month: number, day: number): boolean =>
   month >= 1 && month <= 12 && day >= 1 && day <= (month === 2 && isLeap(year) ? 29 : DAYS[month - 1]!);
 
-/** Days since 1970 of a Gregorian day. Years begin in March here, so that a leap day is the last. */
+/** Days since 1970 of a Gregorian day. Years begin in March here, so that a leap day is the last. `Date` is slower. */
 function daysOf(year: number, month: number, day: number): number {
   const y = month > 2 ? year : year - 1;
   const m = month > 2 ? month - 3 : month + 9;
@@ -63,7 +60,7 @@ export interface DatePattern {
 /** A longer text is not a date. */
 const LONGEST = 100;
 
-/** What is read of a text; the first six are numbers of a point. */
+/** What is read of a text. */
 enum Field {
   year,
   month,
@@ -71,114 +68,159 @@ enum Field {
   hour,
   minute,
   second,
+  /** -1 if the text has none, as for the next two. */
   hour12,
-  shortYear,
-  monthName,
-  weekday,
   half,
+  weekday,
+  shortYear,
   fraction,
-  offset,
 }
 
-/** A part of a pattern. */
+/** The text that is being read; no object is made for a point that does not exist. */
+const numbers = new Int32Array(11);
+const DEFAULTS = [0, 1, 1, 0, 0, 0, -1, -1, -1, -1, 0];
+let fraction = '';
+let offset: number | null = null;
+
+/** A part of a pattern: digits of a field, one of some characters, or what its own function reads. */
 interface Token {
-  /** A regular expression, with a group if it has a field. */
-  source: string;
-  field?: Field;
+  field: Field;
+  /** How many digits; 0 if it has none. */
+  least: number;
+  most: number;
+  /** UTF-16 code units, any of which fits. */
+  units: readonly number[];
+  /** @returns the offset after what it reads; -1 if something else is there */
+  read: ((text: string, at: number) => number) | null;
   /** Its characters besides digits, for a class of a regular expression. */
-  characters?: string;
+  characters: string;
 }
+
+const token = (some: Partial<Token>): Token => ({
+  ...{ field: Field.year, least: 0, most: 0, units: [], read: null, characters: '' },
+  ...some,
+});
 
 /** As many digits as there are, up to the most. */
-const digits = (field: Field, least: number, most = least): Token => ({
-  source: least === most ? `(\\d{${most}})` : `(\\d{${most}}|\\d{${least},${most - 1}}(?!\\d))`,
-  field,
-});
+const digits = (field: Field, least: number, most = least): Token => token({ field, least, most });
+
+const oneOf = (characters: string): Token =>
+  token({
+    units: characters.split('').map((one) => one.charCodeAt(0)),
+    characters: characters.replace(/[\\\]^-]/g, '\\$&'),
+  });
+
+const literal = (unit: string): Token =>
+  oneOf(unit === ' ' ? ' \u00a0\u202f' : `${unit}${unit.toLowerCase()}${unit.toUpperCase()}`);
+
+function matching(source: string, characters: string, take: (found: string) => void): Token {
+  const regex = new RegExp(source, 'iy');
+  const read = (text: string, at: number): number => {
+    regex.lastIndex = at;
+    const found = regex.exec(text)?.[0];
+    if (found === undefined) return -1;
+    take(found);
+    return at + found.length;
+  };
+  return token({ read, characters });
+}
+
+/** @returns the offset after all tokens; -1 if the text does not fit */
+function readAll(tokens: readonly Token[], text: string, start: number): number {
+  let at = start;
+  for (let index = 0; index < tokens.length; index++) {
+    const { field, least, most, units, read } = tokens[index]!;
+    if (read !== null) {
+      at = read(text, at);
+      if (at < 0) return -1;
+    } else if (most === 0) {
+      if (!units.includes(text.charCodeAt(at++))) return -1;
+    } else {
+      const from = at;
+      let number = 0;
+      for (; at < from + most; at++) {
+        const digit = text.charCodeAt(at) - 0x30;
+        if (!(digit >= 0 && digit <= 9)) break;
+        number = number * 10 + digit;
+      }
+      if (at - from < least) return -1;
+      numbers[field] = number;
+      if (field === Field.fraction) fraction = text.slice(from, at);
+    }
+  }
+  return at;
+}
 
 const MONTHS = 'january|february|march|april|may|june|july|august|september|october|november|december';
 const WEEKDAYS = 'sunday|monday|tuesday|wednesday|thursday|friday|saturday';
 const short = (names: string): string => names.replace(/([a-z]{3})[a-z]*/g, '$1');
-const indexOf = (names: string, name: string): number =>
-  short(names).split('|').indexOf(name.slice(0, 3).toLowerCase());
 
-const name = (field: Field, names: string, isFull: boolean): Token => ({
-  source: `(${isFull ? names : short(names)})`,
-  field,
-  characters: '\\p{L}',
+function nameOf(field: Field, names: string, isFull: boolean, first: number): Token {
+  const all = short(names).split('|');
+  return matching(isFull ? names : short(names), '\\p{L}', (name) => {
+    numbers[field] = all.indexOf(name.slice(0, 3).toLowerCase()) + first;
+  });
+}
+
+const HALF = matching('[ap]\\.?m\\.?', '\\p{L}.', (half) => {
+  numbers[Field.half] = /^p/i.test(half) ? 1 : 0;
+});
+/** `+05:30`, `+0530`, `+05`, `Z` */
+const OFFSET = matching('Z|UTC|GMT|[+-](?:[01]\\d|2[0-3])(?::?[0-5]\\d)?', '+:ZUTCGMzutcgm\\-', (zone) => {
+  const minutes = /^[+-]/.test(zone)
+    ? Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3).replace(':', ''))
+    : 0;
+  offset = (zone[0] === '-' ? -minutes : minutes) || 0;
 });
 
-/** `+05:30`, `+0530`, `+05`, `Z` */
-const OFFSET: Token = {
-  source: '(Z|UTC|GMT|[+-](?:[01]\\d|2[0-3])(?::?[0-5]\\d)?)',
-  field: Field.offset,
-  characters: '+:ZUTCGMzutcgm\\-',
-};
-const HALF: Token = { source: '([ap]\\.?m\\.?)', field: Field.half, characters: '\\p{L}.' };
+const charactersOf = (tokens: readonly Token[]): string =>
+  tokens.map(({ characters }) => characters).join('');
 
-function literal(character: string): Token {
-  const any = character === ' ' ? ' \u00a0\u202f' : character.toLowerCase() + character.toUpperCase();
-  const characters = any.replace(/[\\\]^-]/g, '\\$&');
-  return {
-    source: character === ' ' ? `[${any}]` : character.replace(/[$()*+.?[\\\]^{|}/]/g, '\\$&'),
-    characters,
-  };
-}
+/** What a text may end without. */
+const optional = (...tokens: Token[]): Token =>
+  token({
+    characters: charactersOf(tokens),
+    read(text, at) {
+      const end = readAll(tokens, text, at);
+      return end < 0 ? at : end;
+    },
+  });
 
 function patternOf(tokens: readonly Token[]): DatePattern {
-  const regex = new RegExp(`^${tokens.map(({ source }) => source).join('')}$`, 'i');
-  const fields = tokens.flatMap(({ field }) => field ?? []);
-  const read = (text: string) => (text.length <= LONGEST ? regex.exec(text) : null);
+  const fits = (text: string): boolean => {
+    if (text.length > LONGEST) return false;
+    for (let field = 0; field < DEFAULTS.length; field++) numbers[field] = DEFAULTS[field]!;
+    fraction = '';
+    offset = null;
+    return readAll(tokens, text, 0) === text.length;
+  };
   return {
-    hasOffset: fields.includes(Field.offset),
-    fits: (text) => read(text) !== null,
-    read(text) {
-      const match = read(text);
-      return match && pointOf(fields, match);
-    },
-    foreign: new RegExp(`[^\\d${tokens.map(({ characters = '' }) => characters).join('')}]`, 'u'),
+    hasOffset: tokens.includes(OFFSET),
+    fits,
+    read: (text) => (fits(text) ? pointRead() : null),
+    foreign: new RegExp(`[^\\d${charactersOf(tokens)}]`, 'u'),
   };
 }
 
-/** The numbers of the text that is being read; no object is made for a point that does not exist. */
-const numbers = new Int32Array(7);
-const DEFAULTS = Int32Array.of(0, 1, 1, 0, 0, 0, -1);
-
-/** The point that the parts of a text give; null if it does not exist. 24:00 is 0:00 of the next day. */
-function pointOf(fields: readonly Field[], match: RegExpExecArray): Point | null {
-  numbers.set(DEFAULTS);
-  let [half, weekday] = [0, -1];
-  let fraction = '';
-  let offset: number | null = null;
-  for (let at = 0; at < fields.length; at++) {
-    const part = match[at + 1];
-    const field = fields[at]!;
-    if (part === undefined) continue;
-    if (field <= Field.hour12) numbers[field] = Number(part);
-    // As in luxon, and close to POSIX: years up to 60 are in this century.
-    else if (field === Field.shortYear)
-      numbers[Field.year] = Number(part) + (Number(part) > 60 ? 1900 : 2000);
-    else if (field === Field.monthName) numbers[Field.month] = indexOf(MONTHS, part) + 1;
-    else if (field === Field.weekday) weekday = indexOf(WEEKDAYS, part);
-    else if (field === Field.half) half = /^p/i.test(part) ? 1 : 0;
-    else if (field === Field.fraction) fraction = part;
-    else offset = offsetOf(part);
-  }
-  const [year, month, day, hour24, minute, second, hour12] = numbers as unknown as Numbers;
+/** The point that was read; null if it does not exist. 24:00 is 0:00 of the next day. */
+function pointRead(): Point | null {
+  const shortYear = numbers[Field.shortYear]!;
+  // As in luxon, and close to POSIX: years up to 60 are in this century.
+  const year = shortYear < 0 ? numbers[Field.year]! : shortYear + (shortYear > 60 ? 1900 : 2000);
+  const month = numbers[Field.month]!;
+  const day = numbers[Field.day]!;
+  const minute = numbers[Field.minute]!;
+  const second = numbers[Field.second]!;
+  const hour12 = numbers[Field.hour12]!;
+  const weekday = numbers[Field.weekday]!;
   if (!hasDay(year, month, day) || minute > 59 || second > 59) return null;
   if (hour12 >= 0 && (hour12 < 1 || hour12 > 12)) return null;
-  const hour = hour12 < 0 ? hour24 : (hour12 % 12) + 12 * half;
+  const hour = hour12 < 0 ? numbers[Field.hour]! : (hour12 % 12) + 12 * numbers[Field.half]!;
   const point = { year, month, day, hour, minute, second, fraction, offset };
   if (weekday >= 0 && new Date(utc(point)).getUTCDay() !== weekday) return null;
   if (hour < 24) return point;
   if (hour > 24 || minute + second > 0 || /[1-9]/.test(fraction)) return null;
   return { ...pointAt(utc(point), ''), offset };
-}
-type Numbers = [number, number, number, number, number, number, number];
-
-function offsetOf(text: string): number {
-  if (!/^[+-]/.test(text)) return 0;
-  const minutes = Number(text.slice(1, 3)) * 60 + Number(text.slice(3).replace(':', ''));
-  return (text[0] === '-' ? -minutes : minutes) || 0;
 }
 
 const ISO_DAY = [
@@ -188,25 +230,20 @@ const ISO_DAY = [
   literal('-'),
   digits(Field.day, 2),
 ];
-/** What a text may end without. */
-const [OPEN, CLOSE]: Token[] = [{ source: '(?:' }, { source: ')?' }];
-
+/** ISO 8601 without a time. */
+export const ISO_DATE = patternOf(ISO_DAY);
 /** ISO 8601 in its extended form. A space may replace the `T`, as databases write it. */
 export const ISO_8601 = patternOf([
-  ...[
-    ...ISO_DAY,
-    OPEN!,
-    { source: '[T ]', characters: 'Tt ' },
+  ...ISO_DAY,
+  optional(
+    oneOf('Tt '),
     digits(Field.hour, 2),
     literal(':'),
     digits(Field.minute, 2),
-  ],
-  ...[OPEN!, literal(':'), digits(Field.second, 2), OPEN!, { source: '[.,]', characters: '.,' }],
-  ...[{ source: '(\\d{1,9})', field: Field.fraction }, CLOSE!, CLOSE!],
-  ...[OPEN!, { source: ' ?' }, OFFSET, CLOSE!, CLOSE!],
+    optional(literal(':'), digits(Field.second, 2), optional(oneOf('.,'), digits(Field.fraction, 1, 9))),
+    optional(optional(oneOf(' ')), OFFSET),
+  ),
 ]);
-/** ISO 8601 without a time. */
-export const ISO_DATE = patternOf(ISO_DAY);
 
 const NUMBERS: Readonly<Record<string, Field>> = {
   M: Field.month,
@@ -219,16 +256,15 @@ const NUMBERS: Readonly<Record<string, Field>> = {
 
 /** The token for a run of one letter; undefined if it is unknown. */
 function tokenOf(run: string): Token | undefined {
-  const [letter, { length }] = [run[0]!, run];
-  if (/^(?:y|yy|yyyy)$/.test(run)) {
-    return length === 2 ? digits(Field.shortYear, 2) : digits(Field.year, length, 4);
-  }
-  if (/^M{3,4}$/.test(run)) return name(Field.monthName, MONTHS, length === 4);
-  if (/^E{1,4}$/.test(run)) return name(Field.weekday, WEEKDAYS, length === 4);
+  const { length } = run;
+  if (run === 'yy') return digits(Field.shortYear, 2);
+  if (/^(?:y|yyyy)$/.test(run)) return digits(Field.year, length, 4);
+  if (/^M{3,4}$/.test(run)) return nameOf(Field.month, MONTHS, length === 4, 1);
+  if (/^E{1,4}$/.test(run)) return nameOf(Field.weekday, WEEKDAYS, length === 4, 0);
   if (/^S{1,9}$/.test(run)) return digits(Field.fraction, length);
   if (run === 'a') return HALF;
   if (/^[ZXx]{1,3}$/.test(run)) return OFFSET;
-  const field = NUMBERS[letter];
+  const field = NUMBERS[run[0]!];
   return field !== undefined && length <= 2 ? digits(field, length, 2) : undefined;
 }
 
@@ -246,7 +282,7 @@ export function datePattern(pattern: string): DatePattern {
   for (const [part, quoted, run] of pattern.matchAll(/'((?:[^']|'')*)'|(([A-Za-z])\3*)|([\s\S])/gu)) {
     if (run === undefined) {
       const text = quoted === undefined ? part : quoted === '' ? "'" : quoted.replaceAll("''", "'");
-      tokens.push(...[...text].map(literal));
+      tokens.push(...text.split('').map(literal));
       continue;
     }
     const letter = run[0]!;

@@ -2,10 +2,11 @@
 import { InputError } from '../../errors.js';
 import type { CellType, Conversion, RejectedRow } from '../../model.js';
 import type { MappingRules } from '../../options/mapping-rules.js';
+import type { Problem } from '../../problems.js';
 import { type Evidence, quoted } from '../wording.js';
 import { type DateKind, patternsOf, readsAs } from './date-patterns.js';
 import { dateText } from './date-types.js';
-import { utc } from './dates.js';
+import { type Point, utc } from './dates.js';
 import { partsOf } from './types.js';
 
 /** A date column whose rule has no pattern. */
@@ -24,10 +25,15 @@ export const undecided = (types: MappingRules['types'], columns: readonly string
     return [{ column, kind: name, zone }];
   });
 
+type Pair = readonly [string, string];
+
+const pairsOf = (patterns: readonly string[]): Pair[] =>
+  patterns.flatMap((one, at) => patterns.slice(at + 1).map((other): Pair => [one, other]));
+
 /** Narrows down the patterns that the values of a column may have. */
 export class PatternFinder {
   #candidates: string[] | null = null;
-  /** By two patterns: where their readings differ. */
+  /** By two patterns: the first value that they read differently. */
   readonly #differing = new Map<string, Evidence>();
 
   constructor(
@@ -42,32 +48,46 @@ export class PatternFinder {
 
   /** @throws InputError for a value that fits no pattern of the earlier values */
   add(seen: Evidence): void {
-    const { kind, column, zone } = this.target;
-    if (this.#candidates === null) {
-      this.#candidates = patternsOf(seen.text, kind);
-      if (this.#candidates.length === 0) {
-        throw new InputError(
-          `${column}: ${quoted(seen.text)} is not a ${kind} that can be read without its pattern`,
-          {
-            file: this.path,
-            line: seen.line,
-            hint: 'name the pattern of its values, such as dd.MM.yyyy',
-            problem: { code: 'no_pattern', column, kind, zone, ...(kind === 'date' && timed(seen.text)) },
-          },
-        );
-      }
-      if (kind === 'datetime' && zone === null && hasNoOffset(seen.text, this.#candidates)) {
-        throw zoneMissing(this.path, seen, column, this.#candidates);
-      }
-    }
+    const { kind, column } = this.target;
+    this.#candidates ??= this.#first(seen);
     const left = this.#candidates.filter((pattern) => readsAs(seen.text, kind, pattern));
     if (left.length === 0) throw strayDate(this.path, seen, column, this.#type(this.#candidates[0]!));
     this.#candidates = left;
     for (const pair of pairsOf(left)) {
-      if (!this.#differing.has(pair.join('\n')) && !isSame(seen.text, kind, pair)) {
-        this.#differing.set(pair.join('\n'), seen);
-      }
+      const [a, b] = pair.map((pattern) => readsAs(seen.text, kind, pattern)!) as [Point, Point];
+      const isSame = utc(a) === utc(b) && a.fraction === b.fraction;
+      if (!isSame && !this.#differing.has(String(pair))) this.#differing.set(String(pair), seen);
     }
+  }
+
+  /** The patterns of the first value. @throws InputError if there are none, and for a time in no zone */
+  #first(seen: Evidence): string[] {
+    const { kind, column, zone } = this.target;
+    const found = patternsOf(seen.text, kind);
+    if (found.length === 0) {
+      const problem = {
+        code: 'no_pattern' as const,
+        column,
+        kind,
+        zone,
+        ...(kind === 'date' && timed(seen.text)),
+      };
+      throw this.#error(
+        `${quoted(seen.text)} is not a ${kind} that can be read without its pattern`,
+        seen,
+        'name the pattern of its values, such as dd.MM.yyyy',
+        problem,
+      );
+    }
+    if (kind === 'date' || zone !== null) return found;
+    if (found.some((pattern) => readsAs(seen.text, kind, pattern)?.offset !== null)) return found;
+    const type = found.length === 1 ? `datetime:${found[0]}` : 'datetime';
+    throw this.#error(
+      `${quoted(seen.text)} does not say in which zone it is`,
+      seen,
+      'name the zone of its times, such as Europe/Berlin',
+      { code: 'zone_missing', column, type },
+    );
   }
 
   /** The type with its pattern; null if there are no values. @throws InputError if two patterns fit */
@@ -75,20 +95,18 @@ export class PatternFinder {
     if (this.#candidates === null) return null;
     const { column, kind } = this.target;
     for (const pair of pairsOf(this.#candidates)) {
-      const seen = this.#differing.get(pair.join('\n'));
+      const seen = this.#differing.get(String(pair));
       if (!seen) continue;
       const readings = pair.map((pattern) => ({
         type: this.#type(pattern),
         reading: dateText(readsAs(seen.text, kind, pattern)!),
       }));
-      throw new InputError(
-        `${column}: ${quoted(seen.text)} may be ${readings.map((r) => r.reading).join(' or ')}, and no other value shows which`,
-        {
-          file: this.path,
-          line: seen.line,
-          hint: 'name the pattern',
-          problem: { code: 'two_patterns', column, readings },
-        },
+      const shown = readings.map(({ reading }) => reading).join(' or ');
+      throw this.#error(
+        `${quoted(seen.text)} may be ${shown}, and no other value shows which`,
+        seen,
+        'name the pattern',
+        { code: 'two_patterns', column, readings },
       );
     }
     return this.#type(this.#candidates[0]!);
@@ -98,6 +116,10 @@ export class PatternFinder {
     const { kind, zone } = this.target;
     return `${kind}:${pattern}${zone === null ? '' : `@${zone}`}`;
   }
+
+  #error(sentence: string, { line }: Evidence, hint: string, problem: Problem): InputError {
+    return new InputError(`${this.target.column}: ${sentence}`, { file: this.path, line, hint, problem });
+  }
 }
 
 /** The pattern of a value that would be a date but for its time. */
@@ -105,24 +127,6 @@ function timed(text: string): { timed?: string } {
   const [, sign, seconds] = /^\d{4}-\d\d-\d\d([ T])\d\d:\d\d(:\d\d)?$/.exec(text) ?? [];
   if (sign === undefined) return {};
   return { timed: `yyyy-MM-dd${sign === ' ' ? ' ' : "'T'"}HH:mm${seconds === undefined ? '' : ':ss'}` };
-}
-
-const hasNoOffset = (text: string, patterns: readonly string[]): boolean =>
-  patterns.every((pattern) => readsAs(text, 'datetime', pattern)?.offset === null);
-
-function zoneMissing(
-  file: string,
-  { line, text }: Evidence,
-  column: string,
-  patterns: readonly string[],
-): InputError {
-  const type = patterns.length === 1 ? `datetime:${patterns[0]}` : 'datetime';
-  return new InputError(`${column}: ${quoted(text)} does not say in which zone it is`, {
-    file,
-    line,
-    hint: 'name the zone of its times, such as Europe/Berlin',
-    problem: { code: 'zone_missing', column, type },
-  });
 }
 
 /** The error for a value that does not fit the pattern that was found. */
@@ -138,16 +142,6 @@ export function strayDate(
     hint: 'name the pattern, and rows that do not fit it are rejected',
     problem: { code: 'stray_date', column, type },
   });
-}
-
-type Pair = readonly [string, string];
-
-const pairsOf = (patterns: readonly string[]): Pair[] =>
-  patterns.flatMap((one, at) => patterns.slice(at + 1).map((other): Pair => [one, other]));
-
-function isSame(text: string, kind: DateKind, [one, other]: Pair): boolean {
-  const [a, b] = [readsAs(text, kind, one)!, readsAs(text, kind, other)!];
-  return utc(a) === utc(b) && a.fraction === b.fraction;
 }
 
 /**

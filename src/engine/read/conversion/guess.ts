@@ -6,6 +6,7 @@ import { type CellType, SOME_ZONE } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { count } from '../../util/numbers.js';
 import { type Evidence, list } from '../wording.js';
+import { remembered } from './type.js';
 import { converterOf, isSameStyle, TYPES, typeNamed } from './types.js';
 
 /** How many cells give candidates. */
@@ -24,27 +25,25 @@ const MARKER =
   /^(?:\\N|null|\(null\)|#?n\/?a|n\.a\.|#n\/a|nan|none|nil|undefined|unknown|tbd|k\. ?a\.|[-\u2013\u2014]{1,3}|\.|\?)$/i;
 const MOST_MARKERS = 5;
 
-/** What a column may be, from its first cells. Plain data. */
-export interface Guess {
-  types: readonly string[];
-}
-
-export const NO_GUESS: Guess = { types: [] };
-
-export interface Marker {
+interface Marker {
   text: string;
   cells: number;
 }
 
-/** How the candidates of a column fare in some of its cells. Plain data; `addTo` adds two of them. */
+/** How a candidate fares in some of the cells. */
+interface Fit {
+  /** How many do not fit, and the first of them. */
+  misses: number;
+  stray: Evidence | null;
+  /** The first candidate that reads all of them as this one does. */
+  alike: number;
+}
+
+/** How the candidates of a column fare in some of its cells. Plain data; `addFits` adds two of them. */
 export interface Fits {
   /** How many cells were tried, without null markers. */
   cells: number;
-  /** By candidate: how many of them do not fit, and the first of them. */
-  misses: number[];
-  strays: (Evidence | null)[];
-  /** By candidate: the first one that reads all of them as it does. */
-  alike: number[];
+  types: Fit[];
   /** Texts that mean no value. */
   markers: Marker[];
 }
@@ -59,22 +58,11 @@ function readerOf(type: string): Reads {
   return (text) => (/^(?:\+|0\d)/.test(text) ? null : converter.json(text));
 }
 
-const readers = new Map<string, Reads>();
-/** Patterns come from cells: a malicious file must not fill the memory with them. */
-const MOST_READERS = 500;
-
-function reads(type: string, text: string): string | null {
-  let reader = readers.get(type);
-  if (!reader) {
-    reader = readerOf(type);
-    if (readers.size >= MOST_READERS) readers.clear();
-    readers.set(type, reader);
-  }
-  return reader(text);
-}
+const readerFor = remembered(readerOf);
+const reads = (type: string, text: string): string | null => readerFor(type)(text);
 
 /** The types that a column may be given. @param cells the first of them, without empty ones */
-export function guessOf(cells: readonly string[]): Guess {
+export function guessOf(cells: readonly string[]): string[] {
   const texts = [...new Set(cells.slice(0, FIRST_CELLS))].filter(({ length }) => length <= LONGEST);
   const types = new Set<string>();
   for (const text of texts) {
@@ -82,53 +70,51 @@ export function guessOf(cells: readonly string[]): Guess {
       if (types.size < MOST_TYPES && !types.has(type) && reads(type, text) !== null) types.add(type);
     }
   }
-  return { types: [...types] };
+  return [...types];
 }
 
-export const noFits = ({ types }: Guess): Fits => ({
+export const noFits = (types: readonly string[]): Fits => ({
   cells: 0,
-  misses: types.map(() => 0),
-  strays: types.map(() => null),
-  alike: types.map(() => 0),
+  types: types.map(() => ({ misses: 0, stray: null, alike: 0 })),
   markers: [],
 });
 
 /** Whether one more cell can change what is known. */
-export const isOpen = ({ misses }: Fits): boolean => misses.some((cells) => cells <= MOST_MISSES);
+export const isOpen = ({ types }: Fits): boolean => types.some(({ misses }) => misses <= MOST_MISSES);
+
+/** By candidate, of the cell that is being tried. */
+const readings: (string | null)[] = [];
 
 /** Tries a cell. */
-export function addFit(fits: Fits, { types }: Guess, text: string, line: number): void {
-  const { misses, strays } = fits;
+export function addFit(fits: Fits, types: readonly string[], text: string, line: number): void {
   const isShort = text.length <= LONGEST;
   let fitting = 0;
   for (let at = 0; at < types.length; at++) {
-    readings[at] = isShort && misses[at]! <= MOST_MISSES ? reads(types[at]!, text) : null;
-    if (readings[at] !== null) fitting++;
+    const json = isShort && fits.types[at]!.misses <= MOST_MISSES ? reads(types[at]!, text) : null;
+    readings[at] = json;
+    if (json !== null) fitting++;
   }
   if (fitting === 0 && MARKER.test(text)) {
     addMarker(fits.markers, { text, cells: 1 });
     return;
   }
   fits.cells++;
-  tellApart(fits.alike, readings);
-  if (fitting === types.length) return;
-  for (let at = 0; at < types.length; at++) {
+  tellApart(fits.types, readings);
+  for (let at = 0; at < types.length && fitting < types.length; at++) {
+    const fit = fits.types[at]!;
     if (readings[at] !== null) continue;
-    misses[at]!++;
-    strays[at] ??= { line, text: text.slice(0, LONGEST_SHOWN) };
+    fit.misses++;
+    fit.stray ??= { line, text: text.slice(0, LONGEST_SHOWN) };
   }
 }
 
-/** By candidate, of the cell that is being tried. */
-const readings: (string | null)[] = [];
-
 /** Parts candidates that were alike and differ in `by`. Backwards: a candidate is compared with those before it. */
-function tellApart(alike: number[], by: readonly unknown[]): void {
-  for (let at = alike.length - 1; at > 0; at--) {
-    const before = alike[at]!;
+function tellApart(types: Fit[], by: readonly unknown[]): void {
+  for (let at = types.length - 1; at > 0; at--) {
+    const before = types[at]!.alike;
     let first = before;
-    while (first < at && (alike[first] !== before || by[first] !== by[at])) first++;
-    alike[at] = first;
+    while (first < at && (types[first]!.alike !== before || by[first] !== by[at])) first++;
+    types[at]!.alike = first;
   }
 }
 
@@ -143,15 +129,13 @@ function addMarker(markers: Marker[], { text, cells }: Marker): void {
 export function addFits(a: Fits, b: Fits): Fits {
   const markers = a.markers.map((marker) => ({ ...marker }));
   for (const marker of b.markers) addMarker(markers, marker);
-  const alike = [...a.alike];
-  tellApart(alike, b.alike);
-  return {
-    alike,
-    cells: a.cells + b.cells,
-    misses: a.misses.map((cells, at) => cells + b.misses[at]!),
-    strays: a.strays.map((stray, at) => stray ?? b.strays[at]!),
-    markers,
-  };
+  const types = a.types.map(({ misses, stray, alike }, at) => {
+    const more = b.types[at]!;
+    return { misses: misses + more.misses, stray: stray ?? more.stray, alike };
+  });
+  const alike = b.types.map((fit) => fit.alike);
+  tellApart(types, alike);
+  return { cells: a.cells + b.cells, types, markers };
 }
 
 /** A suggestion for a text column. */
@@ -164,36 +148,33 @@ export interface Suggestion {
   strays: { rows: number; of: number; first: Evidence } | null;
 }
 
-/** Plain numbers, which are not tried: how many are whole, and how many have decimals. */
-export interface PlainCells {
-  whole: number;
-  decimal: number;
-}
-
-const readsPlain = (type: string, { whole, decimal }: PlainCells): boolean =>
-  (whole === 0 || reads(type, '2') !== null) && (decimal === 0 || reads(type, '1.5') !== null);
-
-/** @param styled a type of numbers that another column can only have */
+/**
+ * @param plain whole numbers, and decimals: they are not tried
+ * @param styled a type of numbers that another column can only have
+ */
 export function suggestionOf(
-  { types }: Guess,
-  { cells, misses, strays, alike, markers }: Fits,
-  plain: PlainCells,
+  types: readonly string[],
+  { cells, types: fits, markers }: Fits,
+  plain: { whole: number; decimal: number },
   styled: string | null,
 ): Suggestion | null {
-  const left = types.flatMap((type, at) =>
-    readsPlain(type, plain) ? [{ type, misses: misses[at]!, stray: strays[at]!, group: alike[at]! }] : [],
-  );
-  const least = Math.min(...left.map((one) => one.misses));
+  const left = types.flatMap((type, at) => {
+    const readsPlain =
+      (plain.whole === 0 || reads(type, '2') !== null) &&
+      (plain.decimal === 0 || reads(type, '1.5') !== null);
+    return readsPlain ? [{ type, ...fits[at]! }] : [];
+  });
+  const least = Math.min(...left.map(({ misses }) => misses));
   const all = cells + plain.whole + plain.decimal;
   if (least > MOST_MISSES || least * CELLS_FOR_A_STRAY > all || markers.length > MOST_MARKERS) return null;
-  const best = left.filter((one) => one.misses === least);
+  const best = left.filter(({ misses }) => misses === least);
   const simple = best.find(({ type }) => type === 'integer' || type === 'number');
   // Codes, most of which are digits.
   if (simple && least > 0) return null;
   const sameStyle = styled === null ? undefined : best.find(({ type }) => isSameStyle(type, styled));
   const only = simple ?? sameStyle;
   const offered = (only ? [only] : best).filter(
-    ({ group }, at, those) => those.findIndex((one) => one.group === group) === at,
+    ({ alike }, at, those) => those.findIndex((one) => one.alike === alike) === at,
   );
   const { stray } = offered[0]!;
   return {
@@ -209,7 +190,7 @@ export function looksTyped(
   columns: readonly { column: string; types: readonly string[] }[],
 ): Warning[] {
   if (columns.length === 0) return [];
-  const sorts = new Set(columns.map(({ types: [type] }) => sortOf(type!)));
+  const sorts = new Set(columns.map(({ types: [type] }) => SORTS[typeNamed(type!).sent]));
   const names = columns.map(({ column }) => column);
   const sort = ['numbers', 'dates', 'booleans'].filter((each) => sorts.has(each));
   const what = sort.length === 3 ? 'numbers, dates, or booleans' : sort.join(' or ');
@@ -217,5 +198,4 @@ export function looksTyped(
   return [{ message, problem: { code: 'looks_typed', path } }];
 }
 
-const sortOf = (type: string): string =>
-  ({ number: 'numbers', integer: 'numbers', boolean: 'booleans', string: 'dates' })[typeNamed(type).sent];
+const SORTS = { number: 'numbers', integer: 'numbers', boolean: 'booleans', string: 'dates' };

@@ -1,6 +1,14 @@
 /** Reads plain numbers, and numbers as people write them: grouped digits, currency signs, percentages. No arithmetic: the digits are kept. */
 import { isExactNumber } from '../json/text.js';
-import { BadType, type Converter, causeOf, type TypeOfColumn } from './type.js';
+import {
+  BadType,
+  type Converter,
+  causeOf,
+  remembered,
+  scratch,
+  scratchText,
+  type TypeOfColumn,
+} from './type.js';
 
 /** The signs between groups of thousands and before the decimals; empty if there are none. */
 interface NumberStyle {
@@ -8,34 +16,27 @@ interface NumberStyle {
   decimal: string;
 }
 
+const HYPHEN = 0x2d;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
+
 /** What is around the digits. */
 type Around = 'nothing' | 'currency' | 'percent';
 
-const SIGNS = /^[.,'’ \u00a0\u202f_]$/;
 const SPACES = ' \u00a0\u202f';
 const QUOTES = "'’";
 
-/** The style of an example such as `1.234,56`; null if it has no style, or several. */
-export function styleOf(example: string): NumberStyle | null {
-  const [, whole, last, tail] = /^([\s\S]*\d)(\D)(\d+)$/.exec(example) ?? [];
-  if (whole === undefined || last === undefined || tail === undefined) {
-    return /^\d+$/.test(example) ? { group: '', decimal: '' } : null;
-  }
-  if (!SIGNS.test(last)) return null;
-  const [, first, groups] = /^(\d{1,3})((?:\D\d{3})*)$/.exec(whole) ?? [];
-  if (first !== undefined && groups !== undefined && groups !== '') {
-    const group = groups[0]!;
-    if (!SIGNS.test(group) || groups.split(group).length - 1 !== groups.length / 4) return null;
-    if (group !== last) return isDecimal(last) ? { group, decimal: last } : null;
-    return tail.length === 3 ? { group, decimal: '' } : null;
-  }
-  if (!/^\d+$/.test(whole)) return null;
-  // `1,234` may be either; a space or a quote is never before decimals.
-  if (isDecimal(last)) return tail.length === 3 ? null : { group: '', decimal: last };
-  return tail.length === 3 && whole.length <= 3 ? { group: last, decimal: '' } : null;
-}
+const STYLE = /^(?:\d{1,3}([.,'’ \u00a0\u202f_])\d{3}((?:\1\d{3})*)|\d+)(?:([.,])(\d+))?$/;
 
-const isDecimal = (sign: string): boolean => sign === '.' || sign === ',';
+/** The style of an example such as `1.234,56`; null if it has no style, or several, as `1,234` does. */
+export function styleOf(example: string): NumberStyle | null {
+  const [found, group = '', more = '', decimal = '', tail = ''] = STYLE.exec(example) ?? [];
+  if (found === undefined) return null;
+  const isOpen =
+    group === '' ? tail.length === 3 : decimal === '' ? more === '' && /[.,]/.test(group) : group === decimal;
+  return isOpen ? null : { group, decimal };
+}
 
 /** Signs that look alike count as the same. */
 const alike = (sign: string): string =>
@@ -69,38 +70,64 @@ const PARENTHESES = new RegExp(`^(${CURRENCY}${SPACE})?\\(([^()]+)\\)(${SPACE}${
 const MOST_EXACT = 15;
 /** A longer text is not read as a number. */
 const LONGEST = 100;
+const isDigit = (code: number): boolean => code >= ZERO && code <= NINE;
 
-/** A reader for numbers of a style. Their digits are three groups: whole ones, decimals, and decimals of `.5`. */
+function firstDigit(text: string): number {
+  let at = 0;
+  while (at < text.length && !isDigit(text.charCodeAt(at))) at++;
+  return at;
+}
+
+function afterDigits(text: string): number {
+  let at = text.length;
+  while (at > 0 && !isDigit(text.charCodeAt(at - 1))) at--;
+  return at;
+}
+
+/** What is around a number, with a zero in its place if something is behind it. */
+const aroundOf = (text: string, start: number, end: number): string =>
+  end === text.length ? text.slice(0, start) : `${text.slice(0, start)}0${text.slice(end)}`;
+
+export const aroundDigits = (text: string): string => aroundOf(text, firstDigit(text), afterDigits(text));
+
+/** Reads the sign in what is around a number; null if that does not fit. A file has few, so they are remembered. */
+function signReader(around: Around): (text: string) => '-' | '+' | null {
+  const pattern = new RegExp(`^${AROUND[around].join('0')}$`, 'u');
+  return remembered((written) => {
+    const text = written.includes('0') ? written : `${written}0`;
+    const [, left, inside, right] = (around === 'currency' && PARENTHESES.exec(text)) || [];
+    const outside = left ?? right;
+    if (inside !== undefined && outside !== undefined && /[\p{L}\p{Sc}]/u.test(inside)) return null;
+    const signs = pattern
+      .exec(inside ?? text)
+      ?.slice(1)
+      .filter(Boolean);
+    if (signs === undefined || signs.length > (inside === undefined ? 1 : 0)) return null;
+    return inside !== undefined || (signs.length > 0 && signs[0] !== '+') ? '-' : '+';
+  });
+}
+
+/** A reader for numbers of a style. */
 function numberReader({ group, decimal }: NumberStyle, around: Around): Converter {
   const between = group && alike(group);
-  // Grouped digits do not begin with a zero: `0,500` is a half with another decimal sign.
-  const grouped = between && String.raw`[1-9]\d{0,2}(?:[${between}]\d{3})+|`;
-  const decimals = decimal && `[${decimal}]`;
-  const digits = decimals
-    ? String.raw`(?:(${grouped}\d+)(?:${decimals}(\d+))?|${decimals}(\d+))`
-    : String.raw`(${grouped}\d+)()()`;
-  const [before, after] = AROUND[around];
-  const pattern = new RegExp(`^${before}${digits}${after}$`, 'u');
-  /** The group of the whole digits. */
-  const first = around === 'currency' ? 3 : 2;
+  const point = decimal === '' ? -1 : decimal.charCodeAt(0);
   const foreign = new RegExp(String.raw`[^\d+\-\u2212${between}${decimal}${BESIDES[around]}]`, 'gu');
+  const signOf = signReader(around);
 
   const read = (text: string): string | null => {
     if (text.length > LONGEST) return null;
-    const [, left, inside, right] =
-      (text.endsWith(')') || text.includes('(') ? PARENTHESES.exec(text) : null) ?? [];
-    const isInside = inside !== undefined && around === 'currency';
-    if (isInside && (left ?? right) !== undefined && /[\p{L}\p{Sc}]/u.test(inside)) return null;
-    const match = pattern.exec(isInside ? inside : text);
-    if (match === null) return null;
-    let [sign, signs] = ['+', 0];
-    for (let at = 1; at < match.length; at++) {
-      if (!match[at] || (at >= first && at < first + 3)) continue;
-      if (signs++ === 0) sign = match[at]!;
-    }
-    if (signs > (isInside ? 0 : 1)) return null;
-    const number = decimalOf(match[first] ?? '0', match[first + 1] || match[first + 2] || '');
-    return (isInside || sign !== '+') && number !== '0' ? `-${number}` : number;
+    const end = afterDigits(text);
+    if (end === 0) return null;
+    const first = firstDigit(text);
+    const start = text.charCodeAt(first - 1) === point ? first - 1 : first;
+    const length = digitsOf(text, start, end, between, point);
+    if (length === 0) return null;
+    const sign = signOf(aroundOf(text, start, end));
+    if (sign === null) return null;
+    const isZero = length === 1 && scratch[1] === ZERO;
+    if (sign === '+' || isZero) return scratchText(1, 1 + length);
+    scratch[0] = HYPHEN;
+    return scratchText(0, 1 + length);
   };
   return {
     json(text) {
@@ -114,11 +141,34 @@ function numberReader({ group, decimal }: NumberStyle, around: Around): Converte
   };
 }
 
-/** A number in JSON, without the signs between its groups, and zeros at its ends. */
-function decimalOf(whole: string, fraction: string): string {
-  const digits = whole.length > 1 ? whole.replace(/\D/g, '').replace(/^0+(?=\d)/, '') : whole;
-  const decimals = fraction.replace(/0+$/, '');
-  return decimals === '' ? digits : `${digits}.${decimals}`;
+/**
+ * Writes a number as in JSON to the scratch memory, from its second byte on: without the signs between its groups, and
+ * zeros at its ends. Grouped digits do not begin with a zero: `0,500` is a half with another decimal sign.
+ * @returns how many bytes; 0 if it is not a number of this style
+ */
+function digitsOf(text: string, start: number, end: number, between: string, point: number): number {
+  let at = 1;
+  /** Where the decimals begin, and the last group of thousands. */
+  let decimals = 0;
+  let group = 0;
+  for (let from = start; from < end; from++) {
+    const code = text.charCodeAt(from);
+    if (isDigit(code)) {
+      if (at === 2 && scratch[1] === ZERO && decimals === 0 && group === 0) at = 1;
+      scratch[at++] = code;
+    } else if (decimals > 0 || (group > 0 && at - group !== 3)) return 0;
+    else if (code === point) {
+      if (at === 1) scratch[at++] = ZERO;
+      scratch[at++] = POINT;
+      decimals = at;
+    } else if (between.includes(text.charAt(from))) {
+      if (group === 0 && (from - start > 3 || from === start || text.charCodeAt(start) === ZERO)) return 0;
+      group = at;
+    } else return 0;
+  }
+  if (decimals === 0) return group > 0 && at - group !== 3 ? 0 : at - 1;
+  while (scratch[at - 1] === ZERO) at--;
+  return scratch[at - 1] === POINT ? at - 2 : at - 1;
 }
 
 /** A reader for numbers that are written like an example. @throws BadType */
@@ -198,10 +248,6 @@ export const ZERO_AT_END = 1;
 
 /** A longer text is not a plain number. */
 const LONGEST_PLAIN = 40;
-const HYPHEN = 0x2d;
-const POINT = 0x2e;
-const ZERO = 0x30;
-const NINE = 0x39;
 
 /**
  * Classifies a text in UTF-8: -1 if it is not a plain decimal or a double cannot hold it exactly; otherwise

@@ -50,3 +50,21 @@ export function causeOf(
   const characters = [...new Set(text.slice(0, LOOKED_AT).match(foreign) ?? [])];
   return characters.length > 0 ? { code: 'characters', characters } : { code: otherwise };
 }
+
+/** Results are computed once. Their keys come from cells: a malicious file must not fill the memory with them. */
+export function remembered<T>(make: (key: string) => T, most = 500): (key: string) => T {
+  const known = new Map<string, T>();
+  return (key) => {
+    let found = known.get(key);
+    if (found === undefined) {
+      found = make(key);
+      if (known.size >= most) known.clear();
+      known.set(key, found);
+    }
+    return found;
+  };
+}
+
+/** Memory for short texts of ASCII, which are built faster there than of parts. */
+export const scratch = Buffer.alloc(128);
+export const scratchText = (start: number, end: number): string => scratch.toString('latin1', start, end);

@@ -1,11 +1,9 @@
 /** Counts the columns of a batch of CSV for the plan, cell by cell: what types they may have. */
 import { addCurrency, type Currencies, currenciesOf } from '../conversion/currency.js';
 import { classify } from '../conversion/numbers.js';
-import type { Converter } from '../conversion/type.js';
-import { converterOf } from '../conversion/types.js';
 import type { ColumnCounter } from '../format.js';
 import { addCell, addPlain, type ColumnStats, emptyStats, isUndecided } from '../mapping/stats.js';
-import { isInferred } from '../mapping/targets.js';
+import { isInferred, type Target } from '../mapping/targets.js';
 import type { Rows } from '../rows.js';
 import type { OpenedInput } from '../types.js';
 import type { CsvRow } from './row.js';
@@ -20,37 +18,33 @@ export interface ColumnPart {
   currencies: Currencies | null;
 }
 
+export const emptyPart = ({ pinned, guess }: Target): ColumnPart => ({
+  stats: emptyStats(guess),
+  outside: 0,
+  currencies: currenciesOf(pinned),
+});
+
 export class CsvCounter implements ColumnCounter {
   protected parts: ColumnPart[] = [];
-  readonly #converters: (Converter | null)[];
-  readonly #inferred: boolean[];
   /** For each column: whether to look at its cells instead of only counting them. */
   #open: boolean[] = [];
-  #lines: Rows['lines'] = new Uint32Array(0);
+  protected batch: Rows | null = null;
 
   constructor(
     protected readonly input: OpenedInput,
     protected readonly writer: CsvWriter,
-  ) {
-    const { targets } = input;
-    this.#converters = targets.map(({ pinned }) => pinned && converterOf(pinned));
-    this.#inferred = targets.map(isInferred);
-  }
+  ) {}
 
-  begin({ lines }: Rows): void {
-    this.#lines = lines;
-    this.parts = this.input.targets.map(({ pinned, guess }) => ({
-      stats: emptyStats(guess),
-      outside: 0,
-      currencies: currenciesOf(pinned),
-    }));
-    this.#open = this.#inferred.map((inferred, index) => inferred || this.parts[index]!.currencies !== null);
+  begin(batch: Rows): void {
+    this.batch = batch;
+    this.parts = this.input.targets.map(emptyPart);
+    this.#open = this.input.targets.map(isInferred);
   }
 
   count(number: number, isAccepted: boolean): void {
     const { row, isCounted } = this.writer;
     if (!isCounted) return;
-    const line = this.#lines[number]!;
+    const line = this.batch!.lines[number]!;
     for (let index = 0; index < this.parts.length; index++) {
       const part = this.parts[index]!;
       if (row.isEmpty(index)) {
@@ -60,6 +54,7 @@ export class CsvCounter implements ColumnCounter {
       if (this.#open[index]) this.#look(index, row, line);
       else part.stats.cells++;
       if (!isAccepted) part.outside++;
+      else if (part.currencies?.other === null) addCurrency(part.currencies, row.text(index), line);
     }
   }
 
@@ -68,14 +63,7 @@ export class CsvCounter implements ColumnCounter {
   }
 
   #look(index: number, row: CsvRow, line: number): void {
-    const { stats, currencies } = this.parts[index]!;
-    if (currencies !== null) {
-      stats.cells++;
-      const text = row.text(index);
-      // A cell that does not fit is in a row that is not sent.
-      if (this.#converters[index]!.json(text) !== null) addCurrency(currencies, text, line);
-      return;
-    }
+    const { stats } = this.parts[index]!;
     const at = row.base + index;
     const isPlain =
       stats.notNumber === null && addPlain(stats, classify(row.bytes, row.starts[at]!, row.ends[at]!));

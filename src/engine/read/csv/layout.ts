@@ -5,7 +5,8 @@ import { converterOf, misfit } from '../conversion/types.js';
 import { BLANK } from '../format.js';
 import { identifierCheck } from '../identifier.js';
 import { EMPTY } from '../item-text.js';
-import { jsonString, membersOf, membersText } from '../json/text.js';
+import type { Sent } from '../item-writer.js';
+import { membersOf, membersText } from '../json/text.js';
 import { keyStyle } from '../mapping/rules.js';
 import type { Role, Target } from '../mapping/targets.js';
 import { refusalAgain } from '../rejects-rows.js';
@@ -17,26 +18,19 @@ import type { CsvRow } from './row.js';
 interface MetadataColumn {
   index: number;
   target: Target;
-  /** The text `,"key":`. */
   key: string;
   /** Null unless the column is pinned to a type that converts its text. */
   converter: Converter | null;
 }
 
-export interface CsvLayout {
-  targets: readonly Target[];
+/** What is `Sent` is that of the row checked last. */
+export interface CsvLayout extends Sent {
+  width: number;
   metadata: readonly MetadataColumn[];
-  /** Of the row checked last: its identifiers as they are sent; `company` is empty if it names none. */
-  id: string;
-  company: string;
   /** Members that are set for every item, each with a comma before it. */
   constants: string;
   /** JSON text of an empty cell; null if its key is left out. */
   empty: string | null;
-  /** Of the row checked last: by metadata column, the JSON text of its cell, if the column has a converter. */
-  converted: readonly string[];
-  /** Of the row checked last: members of its `metadata` cell that are sent, each with a comma before it. */
-  spread: string;
   /**
    * Why a row cannot be sent, regardless of its columns' types; null if it can, `BLANK` if it is not a row. Pads a
    * short row if short rows are allowed.
@@ -52,14 +46,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
   const [id, company, spread] = [find('id'), find('company'), find('spread')];
   const metadata = targets.flatMap((target, index): MetadataColumn[] =>
     target.role === 'metadata'
-      ? [
-          {
-            index,
-            target,
-            key: `,${jsonString(target.key!)}:`,
-            converter: target.pinned && converterOf(target.pinned),
-          },
-        ]
+      ? [{ index, target, key: target.key!, converter: target.pinned && converterOf(target.pinned) }]
       : [],
   );
   const converters = metadata.flatMap(({ converter, ...column }, at) =>
@@ -88,7 +75,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     return twice === undefined ? keyed : `two members of metadata both map to the key ${quoted(twice)}`;
   };
 
-  const columnOf = new Map(metadata.map((column) => [column.target.key!, column]));
+  const columnOf = new Map(metadata.map((column) => [column.key, column]));
   /** A key that the row would have twice, which would lose one of the two values. */
   const alsoBeside = (row: CsvRow, members: [key: string, json: string][]): string | null => {
     for (const [key] of members) {
@@ -106,7 +93,7 @@ export function csvLayout(input: OpenedInput): CsvLayout {
     targets[index]?.pinned === 'lower' ? text.toLowerCase() : text;
   const converted = metadata.map(() => '');
   const layout: CsvLayout = {
-    ...{ targets, metadata, empty, converted, id: '', company: '' },
+    ...{ width, metadata, empty, converted, id: '', company: '' },
     constants: membersText(input.constants),
     spread: '',
     refusal: (row) => {

@@ -8,8 +8,7 @@ import {
   currencyWarnings,
   mergeCurrencies,
 } from '../conversion/currency.js';
-import type { Converter } from '../conversion/type.js';
-import { converterOf, sentType } from '../conversion/types.js';
+import { sentType } from '../conversion/types.js';
 import type { ColumnCounter, ColumnTotals } from '../format.js';
 import { METADATA, type Target, targeting } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
@@ -171,7 +170,8 @@ export interface FieldPart extends Target {
 /** Counts the fields of a batch, as the writer sees them. */
 export class FieldCounter implements ColumnCounter {
   #parts = new Map<string, FieldPart>();
-  readonly #converters = new Map<CellType, Converter>();
+  /** Texts of the current item that are amounts, if it is sent. */
+  #amounts: { currencies: Currencies; text: string; line: number }[] = [];
 
   constructor(writer: { see: SeeField | null }) {
     writer.see = (target, value, line) => this.#add(target, value, line);
@@ -181,7 +181,11 @@ export class FieldCounter implements ColumnCounter {
     this.#parts = new Map();
   }
 
-  count(): void {}
+  count(_: number, isAccepted: boolean): void {
+    for (const { currencies, text, line } of isAccepted ? this.#amounts : [])
+      addCurrency(currencies, text, line);
+    this.#amounts = [];
+  }
 
   take(): FieldPart[] {
     return [...this.#parts.values()];
@@ -191,8 +195,8 @@ export class FieldCounter implements ColumnCounter {
     const part = this.#parts.get(target.column) ?? this.#open(target);
     if (part === null) return;
     addValue(part.stats, value, line);
-    if (part.currencies && typeof value === 'string' && this.#isMoney(value, part.pinned!)) {
-      addCurrency(part.currencies, value, line);
+    if (part.currencies && typeof value === 'string') {
+      this.#amounts.push({ currencies: part.currencies, text: value, line });
     }
   }
 
@@ -201,12 +205,6 @@ export class FieldCounter implements ColumnCounter {
     const part = { ...target, stats: emptyFieldStats(), currencies: currenciesOf(target.pinned) };
     this.#parts.set(target.column, part);
     return part;
-  }
-
-  #isMoney(text: string, type: CellType): boolean {
-    const converter = this.#converters.get(type) ?? converterOf(type)!;
-    this.#converters.set(type, converter);
-    return converter.json(text) !== null;
   }
 }
 

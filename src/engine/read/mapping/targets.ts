@@ -3,14 +3,14 @@ import { UsageError } from '../../errors.js';
 import { type CellType, ID_FIELD, type Kind } from '../../model.js';
 import type { ColumnRule, Warning } from '../../problems.js';
 import { nearest } from '../../util/nearest.js';
-import { type Guess, guessOf } from '../conversion/guess.js';
+import { guessOf } from '../conversion/guess.js';
+import { classifyText, NOT_A_NUMBER } from '../conversion/numbers.js';
 import { converterOf } from '../conversion/types.js';
 import { cleaner } from '../identifier.js';
 import { jsonString } from '../json/text.js';
 import { type Again, OWN_PREFIX } from '../rejects-rows.js';
 import { list, quoted } from '../wording.js';
 import { keyStyle, type MappingRules } from './rules.js';
-import { addCell, decide, emptyStats } from './stats.js';
 
 /**
  * `id` becomes `user_id` or `company_id`; `company` is a user's `company_id`; `spread` is a column of JSON objects
@@ -27,8 +27,8 @@ export interface Target {
   pinned: CellType | null;
   /** Why the column is left out or has its type, if not because of its values. */
   because: string | null;
-  /** CSV: what the column may be, if its values decide. */
-  guess?: Guess;
+  /** CSV: the types that the column may be given, if its values decide. */
+  guess?: readonly string[];
 }
 
 /** Whether the column's values decide its type. */
@@ -143,11 +143,8 @@ function checkKeys(targets: readonly Target[]): void {
 }
 
 /** The JSON text of a single value, typed like a CSV cell. */
-export function jsonOfCell(text: string): string {
-  const stats = emptyStats();
-  if (text !== '') addCell(stats, text, 1);
-  return decide(stats).type === 'string' ? jsonString(text) : text;
-}
+export const jsonOfCell = (text: string): string =>
+  text !== '' && classifyText(text) !== NOT_A_NUMBER ? text : jsonString(text);
 
 /** Values that become numbers, and lose a zero at their end. */
 export function constantWarnings({ set, types, infer }: MappingRules): Warning[] {

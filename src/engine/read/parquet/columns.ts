@@ -14,21 +14,13 @@ import {
 import { compressors } from 'hyparquet-compressors';
 import { InputError } from '../../errors.js';
 import { grouped } from '../../util/numbers.js';
+import { JSON_TYPES, jsonTypeOf } from '../json/fields.js';
 import { jsonString } from '../json/text.js';
 import type { Rows } from '../rows.js';
 import type { Output } from '../text/output.js';
 import { columnFile, hasColumns, type ParquetFile } from './file.js';
 import { readerOf } from './nested.js';
-import {
-  BadValueError,
-  type Convert,
-  converterOf,
-  isInteger,
-  isJson,
-  isText,
-  isUnsigned,
-  textOf,
-} from './values.js';
+import { BadValueError, converterOf, isInteger, isJson, isText, isUnsigned, textOf } from './values.js';
 
 /** How a column goes into items. */
 export interface Member {
@@ -63,8 +55,9 @@ const COMPRESSORS = Object.fromEntries(
   ),
 );
 
-/** The kind of cells whose JSON must be looked at: structures, and JSON as it is in the file. */
-const OTHER = 1;
+/** The kind of a cell: the type of its JSON. That of structures, and of JSON as it is in the file, must be looked at. */
+const kindOf = (value: unknown): number => JSON_TYPES.indexOf(jsonTypeOf(value));
+const [TEXT, INTEGER, NUMBER, OBJECT] = ['', 1, 1.5, {}].map(kindOf) as [number, number, number, number];
 
 /** A column of a row group: its values in the next rows, as text. */
 export class Column {
@@ -81,11 +74,12 @@ export class Column {
   readonly #step: number;
   /** The file says where the pages of this column are. */
   readonly #isIndexed: boolean;
-  readonly #write: (raw: unknown) => void;
-  readonly #kind: number;
+  /** Writes a value. @returns its kind */
+  readonly #write: (raw: unknown) => number;
   readonly #out: Output;
-  /** Where the values of the loaded rows begin, from row `first` on. */
+  /** Where the values of the loaded rows begin, from row `first` on, and their kinds. */
   #starts = new Uint32Array(1);
+  #kinds = new Uint8Array(0);
   #first = 0;
 
   constructor(file: ParquetFile, member: Member, rows: number, chunks: readonly ColumnChunk[]) {
@@ -108,7 +102,6 @@ export class Column {
     // Of a nested column without an index, the library decodes all rows each time.
     this.#step = isFlat || this.#isIndexed ? STEP_ROWS : rows;
     this.#bytes = isFlat && !this.#isIndexed && rows > STEP_ROWS ? remembering(file.bytes) : file.bytes;
-    this.#kind = isFlat && !isJson(node.element) ? 0 : OTHER;
     this.#write = this.#writer(member);
   }
 
@@ -119,7 +112,10 @@ export class Column {
     const end = chunks.at(-1)?.rowEnd ?? first;
     if (end <= first) throw new Error(`a column ends before row ${first + 1}`);
     if (end > this.#rows) throw new Error('a column has too many values');
-    if (this.#starts.length <= end - first) this.#starts = new Uint32Array(end - first + 1);
+    if (this.#starts.length <= end - first) {
+      this.#starts = new Uint32Array(end - first + 1);
+      this.#kinds = new Uint8Array(end - first);
+    }
     this.#out.length = 0;
     this.bad.clear();
     let row = first;
@@ -153,7 +149,7 @@ export class Column {
     for (let row = first, cell = index; row < end; row++, cell += width) {
       starts[cell] = this.#startOf(row) + shift;
       ends[cell] = this.#startOf(row + 1) + shift;
-      kinds[cell] = this.#kind;
+      kinds[cell] = this.#kinds[row - this.#first]!;
     }
     return this.#startOf(end) + shift;
   }
@@ -196,42 +192,60 @@ export class Column {
     const start = out.length;
     this.#starts[row - first] = start;
     try {
-      this.#write(raw);
+      this.#kinds[row - first] = this.#write(raw);
     } catch (error) {
       if (!(error instanceof BadValueError)) throw error;
       this.bad.set(row, error);
       out.length = start;
       out.write(jsonString(error.shown ?? ''));
+      this.#kinds[row - first] = TEXT;
     }
     this.#starts[row - first + 1] = out.length;
   }
 
-  #writer(member: Member): (raw: unknown) => void {
-    const { node, asText, missing, spread, wide } = member;
+  #writer({ node, asText, missing, spread, wide }: Member): (raw: unknown) => number {
     const { element } = node;
     const out = this.#out;
-    const isFlat = this.#isFlat;
-    const copies = isFlat && isText(element) && !spread;
-    const isNumber = isFlat && asText === 'none' && !wide && (element.type === 'DOUBLE' || isSigned(element));
-    const json = !isFlat
-      ? nestedText(node)
-      : spread || isJson(element)
-        ? jsonText(spread)
-        : plainText(converterOf(element, wide), asText);
+    const none = (): number => {
+      if (missing !== null) out.write(missing);
+      return missing === 'null' ? kindOf(null) : TEXT;
+    };
+    if (!this.#isFlat || spread || isJson(element)) {
+      const json = this.#isFlat ? jsonText(spread) : nestedText(node);
+      return (raw) => {
+        const text = json(raw);
+        if (text === null) none();
+        else out.write(text);
+        return OBJECT;
+      };
+    }
+    const copies = isText(element);
+    const isNumber = asText === 'none' && !wide && (element.type === 'DOUBLE' || isSigned(element));
+    const convert = converterOf(element, wide);
     let page: DataView = new DataView(new ArrayBuffer(0));
     return (raw) => {
-      if (isFlat && raw === undefined) throw new Error('a value is not in its dictionary');
-      if (isNumber && raw !== null && out.writeNumber(Number(raw))) return;
-      if (copies && raw !== null) {
+      if (raw === undefined) throw new Error(NO_VALUE);
+      if (raw === null) return none();
+      if (isNumber) {
+        const number = Number(raw);
+        if (out.writeNumber(number)) return Number.isInteger(number) ? INTEGER : NUMBER;
+      }
+      if (copies) {
         const { buffer, byteOffset, length } = raw as Uint8Array;
         if (page.buffer !== buffer) page = new DataView(buffer);
-        if (out.copyText(page, byteOffset, byteOffset + length)) return;
+        if (out.copyText(page, byteOffset, byteOffset + length)) return TEXT;
       }
-      const text = (isFlat && raw === null ? null : json(raw)) ?? missing;
-      if (text !== null) out.write(text);
+      const value = convert(raw);
+      if (value === null) return none();
+      const quotes = asText === 'all' || (asText === 'integers' && Number.isSafeInteger(value));
+      const sent = quotes ? String(value) : value;
+      out.write(typeof sent === 'string' ? jsonString(sent) : JSON.stringify(sent));
+      return kindOf(sent);
     };
   }
 }
+
+const NO_VALUE = 'a value is not in its dictionary';
 
 /** The JSON text of a value; null for none. */
 type TextOf = (raw: unknown) => string | null;
@@ -250,22 +264,14 @@ const isSigned = (element: SchemaElement): boolean => isInteger(element) && !isU
 const jsonText =
   (spread: boolean): TextOf =>
   (raw) => {
+    if (raw === undefined) throw new Error(NO_VALUE);
+    if (raw === null) return null;
     const text = textOf(raw as Uint8Array, true);
     try {
       const value: unknown = JSON.parse(text);
       if (!spread || (typeof value === 'object' && value !== null)) return text;
     } catch {} // sent as text, or rejected with the same reason as in other formats
     return jsonString(text);
-  };
-
-const plainText =
-  (convert: Convert, asText: Member['asText']): TextOf =>
-  (raw) => {
-    const value = convert(raw);
-    if (value === null) return null;
-    if (typeof value === 'string') return jsonString(value);
-    const quotes = asText === 'all' || (asText === 'integers' && Number.isSafeInteger(value));
-    return quotes && typeof value !== 'object' ? `"${value}"` : JSON.stringify(value);
   };
 
 /** Remembers the last part that was read: the library asks for a column's bytes in each step. */

@@ -145,7 +145,7 @@ export function columnFile(
   const schema: SchemaElement[] = [{ name: 'root', num_children: 1 }];
   const paths = new Map<string, string[]>();
   const add = (node: SchemaTree, path: string[], names: string[]): void => {
-    const { type, type_length, repetition_type } = node.element;
+    const { type, type_length, repetition_type, logical_type } = node.element;
     const below = [...path, node.element.name];
     const children = node.children.filter(hasColumns);
     schema.push({
@@ -155,6 +155,7 @@ export function columnFile(
         ? { type, ...(type_length !== undefined && { type_length }) }
         : { num_children: children.length }),
       ...(isList(node) && { converted_type: 'LIST' as const }),
+      ...(logical_type?.type === 'FLOAT16' && { logical_type }),
     });
     if (node.children.length === 0) paths.set(below.join('\0'), names);
     for (const [at, child] of children.entries()) add(child, below, [...names, String(at)]);

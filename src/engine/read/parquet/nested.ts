@@ -203,53 +203,49 @@ class Reader {
   }
 
   #primitive(type: number, at: number): JsonValue {
-    const view = this.#view;
-    const int64 = (): bigint => view.getBigInt64(at, true);
-    switch (type) {
-      case 0:
-        return null;
-      case 1:
-      case 2:
-        return type === 1;
-      case 3:
-        return view.getInt8(at);
-      case 4:
-        return view.getInt16(at, true);
-      case 5:
-        return view.getInt32(at, true);
-      case 6:
-        return exactNumber(int64(), 0);
-      case 7:
-        return finite(view.getFloat64(at, true));
-      case 8:
-        return exactNumber(BigInt(view.getInt32(at + 1, true)), uint(this.bytes, at, 1));
-      case 9:
-        return exactNumber(view.getBigInt64(at + 1, true), uint(this.bytes, at, 1));
-      case 10: {
-        const high = view.getBigInt64(at + 9, true);
-        return exactNumber((high << 64n) | view.getBigUint64(at + 1, true), uint(this.bytes, at, 1));
-      }
-      case 11:
-        return dateText(view.getInt32(at, true));
-      case 12:
-      case 13:
-        return timestampText(int64() * 1000n, type === 12 ? 'Z' : '');
-      case 14:
-        return float32(view.getFloat32(at, true));
-      case 15:
-      case 16: {
-        const raw = slice(this.bytes, at + 4, view.getUint32(at, true));
-        return textOf(raw, type === 16);
-      }
-      case 17:
-        return timeText(int64() * 1000n);
-      case 18:
-      case 19:
-        return timestampText(int64(), type === 18 ? 'Z' : '');
-      case 20:
-        return uuidText(slice(this.bytes, at, 16));
-      default:
-        throw new Error(`a variant has the unknown type ${type}`);
-    }
+    const read = PRIMITIVES[type];
+    if (!read) throw new Error(`a variant has the unknown type ${type}`);
+    return read(this.#view, at, this.bytes);
   }
 }
+
+type Primitive = (view: DataView, at: number, bytes: Uint8Array) => JsonValue;
+
+const int64 = (view: DataView, at: number): bigint => view.getBigInt64(at, true);
+const decimal =
+  (unscaled: (view: DataView, at: number) => bigint): Primitive =>
+  (view, at) =>
+    exactNumber(unscaled(view, at + 1), view.getUint8(at));
+const timestamp =
+  (unit: bigint, zone: string): Primitive =>
+  (view, at) =>
+    timestampText(int64(view, at) * unit, zone);
+const bytesOf =
+  (isText: boolean): Primitive =>
+  (view, at, bytes) =>
+    textOf(slice(bytes, at + 4, view.getUint32(at, true)), isText);
+
+/** By their numbers in the specification of variants. */
+const PRIMITIVES: readonly Primitive[] = [
+  () => null,
+  () => true,
+  () => false,
+  (view, at) => view.getInt8(at),
+  (view, at) => view.getInt16(at, true),
+  (view, at) => view.getInt32(at, true),
+  (view, at) => exactNumber(int64(view, at), 0),
+  (view, at) => finite(view.getFloat64(at, true)),
+  decimal((view, at) => BigInt(view.getInt32(at, true))),
+  decimal(int64),
+  decimal((view, at) => (int64(view, at + 8) << 64n) | view.getBigUint64(at, true)),
+  (view, at) => dateText(view.getInt32(at, true)),
+  timestamp(1000n, 'Z'),
+  timestamp(1000n, ''),
+  (view, at) => float32(view.getFloat32(at, true)),
+  bytesOf(false),
+  bytesOf(true),
+  (view, at) => timeText(int64(view, at) * 1000n),
+  timestamp(1n, 'Z'),
+  timestamp(1n, ''),
+  (_, at, bytes) => uuidText(slice(bytes, at, 16)),
+];

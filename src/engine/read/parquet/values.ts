@@ -95,7 +95,7 @@ export function converterOf(element: SchemaElement, wide = false): Convert {
       return finite;
     case 'FIXED_LEN_BYTE_ARRAY':
       if (logical?.type === 'UUID') return uuidText;
-      return logical?.type === 'FLOAT16' ? float16 : base64;
+      return logical?.type === 'FLOAT16' ? finite : base64;
     default:
       if (isText(element)) return (raw: Uint8Array) => textOf(raw, converted !== undefined || !!logical);
       return isJson(element) ? (raw: Uint8Array) => jsonValue(textOf(raw, true)) : base64;
@@ -202,29 +202,13 @@ export function finite(value: number): JsonValue {
 }
 
 /** The shortest decimal that rounds to the same smaller float: 0.1, not 0.10000000149011612. */
-function shortest(value: number, least: number, most: number, round: (value: number) => number): JsonValue {
+export function float32(value: number): JsonValue {
   if (!Number.isFinite(value) || Number.isInteger(value)) return finite(value);
-  for (let digits = least; digits < most; digits++) {
+  for (let digits = 6; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits));
-    if (round(short) === value) return short;
+    if (Math.fround(short) === value) return short;
   }
-  return Number(value.toPrecision(most));
-}
-
-export const float32 = (value: number): JsonValue => shortest(value, 6, 9, Math.fround);
-
-function float16(raw: Uint8Array): JsonValue {
-  const bits = raw[0]! | (raw[1]! << 8);
-  const [exponent, fraction] = [(bits >> 10) & 31, bits & 1023];
-  let size = exponent === 0 ? 2 ** -24 * fraction : 2 ** (exponent - 25) * (1024 + fraction);
-  if (exponent === 31) size = fraction === 0 ? Number.POSITIVE_INFINITY : Number.NaN;
-  return shortest(bits & 0x8000 ? -size : size, 3, 6, fround16);
-}
-
-/** Rounds to the 11 binary digits of a half float. */
-function fround16(value: number): number {
-  const step = 2 ** (Math.max(Math.floor(Math.log2(Math.abs(value))), -14) - 10);
-  return Math.round(value / step) * step;
+  return Number(value.toPrecision(9));
 }
 
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

@@ -1,28 +1,23 @@
 /** Writes the items of rows whose cells are JSON texts: most are copied, others are read again as whole items. */
 import type { ColumnCounter, RowWriter } from '../format.js';
 import { cleaner, identifierCheck } from '../identifier.js';
-import { COMPANY, headOf, METADATA_OPEN } from '../item-text.js';
-import { FieldCounter, type FieldPart, JSON_TYPES, jsonTypeOf } from '../json/fields.js';
+import { As, ItemWriter } from '../item-writer.js';
+import { FieldCounter, type FieldPart, JSON_TYPES } from '../json/fields.js';
 import { look } from '../json/look.js';
 import { ItemList } from '../json/records.js';
 import { jsonString, membersText } from '../json/text.js';
 import { JsonWriter } from '../json/writer.js';
 import { type Target, targeting } from '../mapping/targets.js';
 import type { Rows } from '../rows.js';
-import { copy, copyWithRoom, viewOf } from '../text/fours.js';
+import { copy, QUOTE, viewOf } from '../text/fours.js';
 import { Output } from '../text/output.js';
 import type { OpenedInput } from '../types.js';
 import type { Refusal } from '../wording.js';
 
-const QUOTE = 0x22;
-const POINT = 0x2e;
-const LETTER_E = 0x65;
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 /** What follows what is copied, four bytes at a time. */
 const ROOM = 3;
-const fixed = (text: string): DataView => viewOf(Buffer.from(text + ' '.repeat(ROOM)));
-const [COMPANY_KEY, METADATA_KEY] = [fixed(COMPANY), fixed(METADATA_OPEN)];
+/** The kind of cells whose JSON must be looked at. */
+const OBJECT = JSON_TYPES.indexOf('object');
 
 /** The rows as JSON objects, one cell each. */
 function itemsOf(batch: Rows, { columns, maxDepth }: OpenedInput): Rows {
@@ -56,6 +51,8 @@ export class ParquetWriter implements RowWriter {
   id = '';
   company = '';
   readonly quotes = 0;
+  readonly converted = [];
+  readonly spread = '';
   /** Writes rows that are not copied, as in JSON. */
   readonly items: JsonWriter;
   /** Whether the last row was copied. */
@@ -67,33 +64,27 @@ export class ParquetWriter implements RowWriter {
   #isBegun = false;
   #odd: ReadonlySet<number> = new Set();
   readonly #input: OpenedInput;
-  /** Whether the rules leave values as they are, and whether no cell of the batch must be looked at. */
-  readonly #isPlain: boolean;
-  #canCopy = false;
+  /** Null if the rules change values. */
+  readonly #copier: ItemWriter | null;
   readonly #ids: readonly [id: number, company: number];
-  readonly #head: DataView;
-  readonly #metadata: readonly { index: number; key: DataView }[];
-  readonly #constants: string;
   readonly #check: ReturnType<typeof identifierCheck>;
 
   constructor(input: OpenedInput) {
-    const { rules, columns, constants } = input;
+    const { rules, columns, constants, kind } = input;
     this.#input = input;
     this.items = new JsonWriter(input);
     const targets = columns.map(targeting(input));
-    const metadata = targets.flatMap(({ role, key }, index) =>
-      role === 'metadata' ? [{ index, key: key! }] : [],
+    const members = targets.flatMap(({ role, key }, index) =>
+      role === 'metadata' ? [{ index, key: key!, as: As.raw }] : [],
     );
     const isAsItIs = ({ role, pinned }: Target) =>
       role !== 'spread' && (pinned === null || pinned === 'string');
-    this.#isPlain =
+    const isPlain =
       cleaner(rules) === null &&
       targets.every(isAsItIs) &&
-      new Set(metadata.map(({ key }) => key)).size === metadata.length;
+      new Set(members.map(({ key }) => key)).size === members.length;
+    this.#copier = isPlain ? new ItemWriter(kind, members, membersText(constants), null) : null;
     this.#ids = [columns.indexOf(input.idColumn), columns.indexOf(input.companyIdColumn ?? input.idColumn)];
-    this.#head = fixed(headOf(input.kind));
-    this.#metadata = metadata.map(({ index, key }) => ({ index, key: fixed(`,${jsonString(key)}:`) }));
-    this.#constants = membersText(constants);
     this.#check = identifierCheck(rules);
   }
 
@@ -103,7 +94,6 @@ export class ParquetWriter implements RowWriter {
     this.#view = viewOf(batch.bytes);
     this.#odd = new Set(batch.odd?.map(({ number }) => number));
     this.#isBegun = false;
-    this.#canCopy = this.#isPlain && !batch.kinds.subarray(0, batch.width).some((kind) => kind !== 0);
   }
 
   original(number: number): { item: string } {
@@ -111,7 +101,7 @@ export class ParquetWriter implements RowWriter {
   }
 
   write(number: number, out: Output): Refusal | null {
-    this.isCopied = this.#canCopy && this.#copy(number, out);
+    this.isCopied = this.#copy(number, out);
     if (this.isCopied) return null;
     const reason = this.#asItems().write(number, out);
     this.id = this.items.id;
@@ -127,56 +117,22 @@ export class ParquetWriter implements RowWriter {
 
   /** False, and nothing is written, for a row that needs a closer look. */
   #copy(number: number, out: Output): boolean {
-    const { starts, ends, width } = this.batch!;
+    const { starts, ends, kinds, width } = this.batch!;
+    if (this.#copier === null || this.#odd.has(number)) return false;
     const base = number * width;
-    if (this.#odd.has(number)) return false;
+    let size = 0;
+    for (let cell = base; cell < base + width; cell++) {
+      if (kinds[cell] === OBJECT) return false;
+      size += ends[cell]! - starts[cell]!;
+    }
     const [id, company] = this.#ids;
     const sent = this.#identifier(base + id, this.#input.idColumn);
     const named = company === id ? '' : this.#identifier(base + company, this.#input.companyIdColumn!);
     if (!sent || named === null) return false;
     this.id = sent;
     this.company = named;
-    this.#fixed(this.#head, out);
-    this.#sent(base + id, sent, out);
-    if (named !== '') {
-      this.#fixed(COMPANY_KEY, out);
-      this.#sent(base + company, named, out);
-    }
-    this.#fixed(METADATA_KEY, out);
-    // The comma of the first member is where the brace will be.
-    const open = --out.length;
-    for (const { index, key } of this.#metadata) {
-      const [start, end] = [starts[base + index]!, ends[base + index]!];
-      if (start === end) continue;
-      this.#fixed(key, out);
-      this.#cell(start, end, out);
-    }
-    if (this.#constants !== '') out.write(this.#constants);
-    out.reserve(2);
-    if (out.length === open) out.length -= METADATA_OPEN.length - 1;
-    else {
-      out.bytes[open] = OPEN_BRACE;
-      out.bytes[out.length++] = CLOSE_BRACE;
-    }
-    out.bytes[out.length++] = CLOSE_BRACE;
+    this.#copier.write(out, { bytes: this.#bytes, view: this.#view, starts, ends, kinds, base }, size, this);
     return true;
-  }
-
-  #fixed(text: DataView, out: Output): void {
-    out.reserve(text.byteLength);
-    out.length = copyWithRoom(text, 0, text.byteLength - ROOM, out.view, out.length);
-  }
-
-  #cell(start: number, end: number, out: Output): void {
-    out.reserve(end - start + ROOM);
-    out.length = copy(this.#view, start, end, out.view, out.length);
-  }
-
-  /** Writes an identifier, which may be a number in the file. */
-  #sent(cell: number, text: string, out: Output): void {
-    const [start, end] = [this.batch!.starts[cell]!, this.batch!.ends[cell]!];
-    if (this.#bytes[start] === QUOTE) this.#cell(start, end, out);
-    else out.write(jsonString(text));
   }
 
   /** Empty for no value; null for one that is perhaps no identifier. */
@@ -190,7 +146,9 @@ export class ParquetWriter implements RowWriter {
   }
 }
 
-/** Counts the values of rows that were copied by their first bytes. Only the first of each type in a batch is parsed. */
+const TYPES = JSON_TYPES.length;
+
+/** Counts the values of rows that were copied by their kinds. Only the first of each type in a batch is parsed. */
 export class ParquetCounter implements ColumnCounter {
   readonly #fields: FieldCounter;
   readonly #targets: readonly Target[];
@@ -211,16 +169,16 @@ export class ParquetCounter implements ColumnCounter {
     this.#seen = new Set();
   }
 
-  count(number: number): void {
+  count(number: number, isAccepted: boolean): void {
+    this.#fields.count(number, isAccepted);
     if (!this.#writer.isCopied) return;
-    const { bytes, starts, ends, lines, width } = this.#writer.batch!;
+    const { bytes, starts, ends, kinds, lines, width } = this.#writer.batch!;
     for (let index = 0, cell = number * width; index < width; index++, cell++) {
-      const [start, end] = [starts[cell]!, ends[cell]!];
-      if (start === end) continue;
-      const place = index * TYPES + typeOf(bytes, start, end);
+      if (starts[cell] === ends[cell]) continue;
+      const place = index * TYPES + kinds[cell]!;
       if (this.#counts[place]! > 0 || this.#seen.has(place)) this.#counts[place]!++;
       else {
-        const value: unknown = JSON.parse(Buffer.from(bytes.subarray(start, end)).toString());
+        const value: unknown = JSON.parse(Buffer.from(bytes.subarray(starts[cell], ends[cell])).toString());
         this.#writer.items.see!(this.#targets[index]!, value, lines[number]!);
         this.#seen.add(place);
       }
@@ -236,23 +194,4 @@ export class ParquetCounter implements ColumnCounter {
     }
     return parts;
   }
-}
-
-const TYPES = JSON_TYPES.length;
-const numberOf = (value: unknown): number => JSON_TYPES.indexOf(jsonTypeOf(value));
-/** The types of values that do not begin like numbers, by their first bytes. */
-const BY_FIRST = new Int8Array(128).fill(-1);
-for (const value of ['', true, false, null]) BY_FIRST[JSON.stringify(value).charCodeAt(0)] = numberOf(value);
-const [INTEGER, DECIMAL] = [numberOf(1), numberOf(1.5)];
-
-function typeOf(bytes: Uint8Array, start: number, end: number): number {
-  const known = BY_FIRST[bytes[start]!]!;
-  if (known >= 0) return known;
-  let type = INTEGER;
-  for (let at = start; at < end; at++) {
-    if (bytes[at] === POINT) type = DECIMAL;
-    else if (bytes[at] === LETTER_E)
-      return numberOf(Number(Buffer.from(bytes.subarray(start, end)).toString()));
-  }
-  return type;
 }

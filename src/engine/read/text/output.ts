@@ -6,6 +6,9 @@ const MINUS = 0x2d;
 const POINT = 0x2e;
 const ZERO = 0x30;
 
+/** A longer text is written by Node. */
+const SHORT = 48;
+
 /** Text that grows. */
 export class Output implements Memory {
   bytes: Buffer;
@@ -27,8 +30,23 @@ export class Output implements Memory {
 
   /** @param room for more bytes after it */
   write(text: string, room = 0): void {
-    this.reserve(text.length * 3 + room);
+    const { length } = text;
+    this.reserve(length * 3 + room);
+    if (length <= SHORT && this.#writeAscii(text, length)) return;
     this.length += this.bytes.write(text, this.length);
+  }
+
+  /** Faster than a call of Node for each text. False for other characters. */
+  #writeAscii(text: string, length: number): boolean {
+    const { bytes } = this;
+    const start = this.length;
+    for (let at = 0; at < length; at++) {
+      const code = text.charCodeAt(at);
+      if (code >= 0x80) return false;
+      bytes[start + at] = code;
+    }
+    this.length = start + length;
+    return true;
   }
 
   /** Writes an integer of at most 2^31. */

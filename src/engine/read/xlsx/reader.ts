@@ -8,7 +8,6 @@ import { columnsIn, csvFormat, openTable } from '../csv/reader.js';
 import type { CsvWriter } from '../csv/writer.js';
 import type { InputFormat } from '../format.js';
 import { openFile, refuseChanged, type SourceFile } from '../text/source.js';
-import { withPoints } from './sheet.js';
 import { SheetCounter, XlsxTotals } from './totals.js';
 
 const { writer, originals } = csvFormat;
@@ -30,10 +29,6 @@ export const xlsxFormat: InputFormat<CsvWriter> = {
   },
   counter: (input, rows) => new SheetCounter(input, rows),
   totals: (input) => new XlsxTotals(input),
-  stored(input) {
-    const asWritten = originals(input);
-    return (batch) => withPoints(asWritten(batch), batch, input);
-  },
   placeOf: () => 'row',
 };
 

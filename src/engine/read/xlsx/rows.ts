@@ -1,6 +1,5 @@
 /** The rows of a sheet, with the types that their cells had in the workbook. */
 import { InputError } from '../../errors.js';
-import { grouped } from '../../util/numbers.js';
 import { plainDialect } from '../csv/dialect.js';
 import type { Header, Table } from '../csv/header.js';
 import { tooLong as cellTooLong } from '../csv/odd-rows.js';
@@ -51,7 +50,6 @@ async function* sheetRows(
     if (signal?.aborted) throw error;
     throw cause instanceof CellTooLong ? cellTooLong(file, cause.row) : damaged(file.path, error);
   } finally {
-    strings.close();
     workbook.close();
   }
 }
@@ -164,10 +162,6 @@ export async function* sheetRecords(input: OpenedInput, signal?: AbortSignal): A
   if (batch.rows.length > 0) yield batch.rows.take();
 }
 
-/** Cells that rows may lack on average for each one that they have, in a sheet of more cells than `MANY_CELLS`. */
-const MOST_EMPTY = 256;
-const MANY_CELLS = 16 * 1024 ** 2;
-
 const BATCH_BYTES = 128 * 1024;
 /** A batch of wide rows has this many of them nevertheless: each batch is as much work as a few rows. */
 const LEAST_ROWS = 256;
@@ -177,9 +171,6 @@ class BatchWriter {
   readonly #input: OpenedInput;
   readonly #columns: number;
   readonly #signs: ReadonlyMap<number, string>;
-  /** Cells of all rows so far, and those that the workbook has. */
-  #cells = 0;
-  #filled = 0;
 
   constructor(input: OpenedInput) {
     this.#input = input;
@@ -204,9 +195,6 @@ class BatchWriter {
       // For the rejects file. Empty cells beyond the header are left out.
       else if (written !== '') texts.push(written);
     }
-    this.#filled += cells.length;
-    this.#cells += this.#columns;
-    if (this.#cells > MANY_CELLS && this.#cells > MOST_EMPTY * this.#filled) throw this.#tooSparse(line);
     const reason = wrong ?? this.#wrong(cells);
     if (reason === null) this.rows.add(line, texts, kinds);
     else this.rows.addOdd(line, { number: this.rows.length, cells: texts, reason });
@@ -223,18 +211,5 @@ class BatchWriter {
       }
     }
     return null;
-  }
-
-  /** Each row is as wide as the header: a few bytes of a workbook would take a millisecond each. */
-  #tooSparse(line: number): InputError {
-    const each = Math.max(Math.ceil((this.#filled / this.#cells) * this.#columns), 1);
-    return new InputError(
-      `the header names ${grouped(this.#columns)} columns, and rows fill ${each} of them on average`,
-      {
-        file: this.#input.path,
-        line,
-        hint: 'delete the columns that no row fills, and save the workbook again',
-      },
-    );
   }
 }

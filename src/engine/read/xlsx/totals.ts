@@ -1,5 +1,5 @@
 /** Totals for the columns of a sheet: as for CSV, but cells have their own types. */
-import type { Problem, Warning } from '../../problems.js';
+import type { Warning } from '../../problems.js';
 import { type ColumnPart, CsvCounter } from '../csv/counter.js';
 import { CsvTotals } from '../csv/totals.js';
 import { withText } from '../mapping/stats.js';
@@ -25,12 +25,10 @@ const isIdentifier = (role: Role): boolean => role === 'id' || role === 'company
 /** Counts columns as CSV does, and the types that their cells had in the workbook. */
 export class SheetCounter extends CsvCounter {
   rounded = noneFound();
-  #batch: Rows | null = null;
   #notes: CellNotes[] = [];
 
   override begin(batch: Rows): void {
     super.begin(batch);
-    this.#batch = batch;
     this.#notes = this.input.columns.map(noNotes);
     this.rounded = noneFound();
   }
@@ -39,8 +37,7 @@ export class SheetCounter extends CsvCounter {
     super.count(number, isAccepted);
     const { row, isCounted } = this.writer;
     if (!isCounted) return;
-    const { kinds, lines, width } = this.#batch!;
-    const line = lines[number]!;
+    const { kinds, lines, width } = this.batch!;
     for (const [column, { role }] of this.input.targets.entries()) {
       const kind: Is = kinds[number * width + column]! >> KIND_BITS;
       if (kind === Is.empty) continue;
@@ -48,6 +45,7 @@ export class SheetCounter extends CsvCounter {
       const text = row.text(column);
       const note = noteOf(kind, text);
       if (note === null) continue;
+      const line = lines[number]!;
       addOne(this.#notes[column]![note], text, line);
       if (note === 'number' && isIdentifier(role) && isRounded(text)) addOne(this.rounded, text, line);
     }
@@ -89,18 +87,16 @@ function isRounded(number: string): boolean {
 }
 
 export class XlsxTotals extends CsvTotals {
-  readonly #input: OpenedInput;
   readonly #notes: CellNotes[];
 
   constructor(input: OpenedInput) {
     super(input, 'row');
-    this.#input = input;
     this.#notes = input.columns.map(noNotes);
   }
 
-  override add(columns: readonly unknown[]): void {
-    super.add(columns);
-    for (const [index, { notes }] of (columns as readonly SheetColumnPart[]).entries()) {
+  override add(parts: readonly unknown[]): void {
+    super.add(parts);
+    for (const [index, { notes }] of (parts as readonly SheetColumnPart[]).entries()) {
       for (const note of NOTES) addFound(this.#notes[index]![note], notes[note]);
     }
   }
@@ -120,12 +116,19 @@ export class XlsxTotals extends CsvTotals {
           ? `${row}: the workbook has a date there, and the identifier is ${quoted(text)}; if something else was typed, such as 3-1, format the column as text and type it again`
           : null,
       ),
-      ...this.#mixedDates(),
-      ...this.#each(
-        'error',
-        ({ role }, { text }, row) =>
-          role === 'ignored' ? null : `${row}: the cell contains the error ${text}, which is sent as text`,
-        (column, { text }) => ({ code: 'error_cells', column, text }),
+      // A spreadsheet program made dates of some texts of a column and not of others.
+      ...this.#each('date', (target, date, _, { dateText: { first: text } }) =>
+        text && isInferred(target)
+          ? `row ${date.line} has the date ${date.text}, and row ${text.line} the text ${quoted(text.text)}, which are sent as they are; if days and months may be swapped in the dates, export the data again`
+          : null,
+      ),
+      ...this.#each('error', ({ role, column }, { text }, row) =>
+        role === 'ignored'
+          ? null
+          : {
+              message: `${column}: ${row}: the cell contains the error ${text}, which is sent as text`,
+              problem: { code: 'error_cells', column, text },
+            },
       ),
       // Some programs leave computing to the next spreadsheet program.
       ...this.#each('uncomputed', ({ role }, { line }) =>
@@ -136,24 +139,22 @@ export class XlsxTotals extends CsvTotals {
     ];
   }
 
-  /** A warning for each column with a note. @param sentence receives the row of the first cell, and how many follow */
+  /** A warning for each column with a note. @param warn receives the first cell, its row and how many follow */
   #each(
     note: Note,
-    sentence: (target: Target, first: Evidence, row: string) => string | null,
-    problem?: (column: string, first: Evidence) => Problem,
+    warn: (target: Target, first: Evidence, row: string, notes: CellNotes) => string | Warning | null,
   ): Warning[] {
-    return this.#notes.flatMap(({ [note]: { first, count } }, index): Warning[] => {
-      if (!first) return [];
-      const target = this.#input.targets[index]!;
-      const text = sentence(target, first, `row ${first.line}${andMore(count)}`);
-      if (text === null) return [];
-      const message = `${target.column}: ${text}`;
-      return [problem ? { message, problem: problem(target.column, first) } : { message }];
+    return this.columns.flatMap(({ target }, index): Warning[] => {
+      const notes = this.#notes[index]!;
+      const { first, count } = notes[note];
+      const warning = first && warn(target, first, `row ${first.line}${andMore(count)}`, notes);
+      if (warning === null) return [];
+      return [typeof warning === 'string' ? { message: `${target.column}: ${warning}` } : warning];
     });
   }
 
   #sheet(): Warning[] {
-    const { name, others } = this.#input.sheet!;
+    const { name, others } = this.input.sheet!;
     if (others.length === 0) return [];
     const message = `only the sheet ${quoted(name)} is read; the workbook also has ${list(others.map(quoted))}`;
     return [{ message, problem: { code: 'other_sheets', others } }];
@@ -161,30 +162,15 @@ export class XlsxTotals extends CsvTotals {
 
   /** Numbers that may have lost leading zeros: all in identifiers, whole numbers elsewhere. */
   #zeros(): Warning[] {
-    const columns = this.plans().filter(
-      ({ key, type }, index) =>
-        this.#notes[index]!.number.count > 0 &&
-        (type === 'integer' || (key !== null && this.#input.targets[index]!.role !== 'metadata')),
-    );
+    const columns = this.columns.flatMap(({ target: { column, role }, type }, index) => {
+      const mayLack = isIdentifier(role) || (role === 'metadata' && type === 'integer');
+      return this.#notes[index]!.number.count > 0 && mayLack ? [column] : [];
+    });
     if (columns.length === 0) return [];
-    const names = list(columns.map(({ column }) => column));
     return [
       {
-        message: `${names}: the workbook has numbers there, so leading zeros, if there were any, are gone; format such a column as text in the workbook to keep them`,
+        message: `${list(columns)}: the workbook has numbers there, so leading zeros, if there were any, are gone; format such a column as text in the workbook to keep them`,
       },
     ];
-  }
-
-  /** Columns in which a spreadsheet program made dates of some texts and not of others. */
-  #mixedDates(): Warning[] {
-    return this.#notes.flatMap(({ date: { first: date }, dateText: { first: text } }, index) => {
-      const target = this.#input.targets[index]!;
-      if (!date || !text || !isInferred(target)) return [];
-      return [
-        {
-          message: `${target.column}: row ${date.line} has the date ${date.text}, and row ${text.line} the text ${quoted(text.text)}, which are sent as they are; if days and months may be swapped in the dates, export the data again`,
-        },
-      ];
-    });
   }
 }
