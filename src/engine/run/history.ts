@@ -142,7 +142,7 @@ function ofProfile({ job_id, note }: HistoryEntry, jobs: Jobs): RowOutcome {
  * @param digests by location, since nightly imports read the same file
  */
 async function lookUp(
-  run: StoredRun,
+  { run, scope, started_at, inputs, options: stored }: StoredRun,
   kind: Kind,
   hash: bigint,
   digests: Map<string, Promise<string | null>>,
@@ -150,22 +150,21 @@ async function lookUp(
   { records, unread }: Found,
 ): Promise<void> {
   const { state, cwd, stop: signal } = deps;
-  const walk = new RunRows(run.run, await state.requests.of(run.run), { ...deps, signal });
-  const options = withoutValues(run);
+  const walk = new RunRows(run, await state.requests.of(run), { ...deps, signal });
+  const options = withoutValues({ options: stored });
   const itemLimitBytes = options.chunkBytes - envelopeBytes(kind);
+  const mine = [...inputs.entries()].filter(([, input]) => input.kind === kind);
   // The limit holds for all inputs of a kind together, so it is not known which rows of one input were read.
-  const isOne = run.inputs.filter((input) => input.kind === kind).length === 1;
-  const isSelected = hasConditions(run) || (options.limit != null && !isOne);
-  const { account, region } = run.scope;
-  const base = { at: run.started_at, command: 'import', run: run.run, account, region } as const;
-  for (const [index, input] of run.inputs.entries()) {
-    if (input.kind !== kind) continue;
+  const isSelected = hasConditions({ options: stored }) || (options.limit != null && mine.length > 1);
+  const { account, region } = scope;
+  const base = { at: started_at, command: 'import', run, account, region } as const;
+  for (const [index, input] of mine) {
     const { path: file, digest, types } = input;
     const location = resolve(cwd, input.location);
     if (!digests.has(location)) digests.set(location, digestOf(location, signal));
     const isAsItWas = (await digests.get(location)) === digest;
     if (!isAsItWas || isSelected) {
-      unread.push({ run: run.run, why: isAsItWas ? 'selected' : 'changed' });
+      unread.push({ run, why: isAsItWas ? 'selected' : 'changed' });
       continue;
     }
     try {
@@ -176,7 +175,7 @@ async function lookUp(
     } catch (error) {
       // The input can no longer be read as the run read it.
       if (!(error instanceof ProfilesError) || signal.aborted) throw error;
-      unread.push({ run: run.run, why: 'changed' });
+      unread.push({ run, why: 'changed' });
     }
   }
 }
@@ -186,10 +185,11 @@ async function digestOf(location: string, signal: AbortSignal): Promise<string |
   const found = await stat(location).catch(() => null);
   // A FIFO would wait for a writer.
   if (!found?.isFile()) return null;
-  try {
-    return (await digestFile({ path: location, location }, signal)).digest;
-  } catch (error) {
-    if (signal.aborted) throw error;
-    return null;
-  }
+  return digestFile({ path: location, location }, signal).then(
+    ({ digest }) => digest,
+    (error) => {
+      if (signal.aborted) throw error;
+      return null;
+    },
+  );
 }

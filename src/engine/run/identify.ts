@@ -69,67 +69,54 @@ export async function identify(
   options: RetryOptions & { stop: AbortSignal; wait: boolean; waitTimeoutMs: number | null },
 ): Promise<Identified> {
   const { kind, id } = profile;
-  const { client, state, scope, clock, abort } = deps;
-  const deadlineMs = options.waitTimeoutMs === null ? null : clock.monotonic() + options.waitTimeoutMs;
+  const { client, state, scope, clock, random, abort } = deps;
+  const { stop, wait, waitTimeoutMs } = options;
+  const deadlineMs = waitTimeoutMs === null ? null : clock.monotonic() + waitTimeoutMs;
   const item = itemOf(profile);
   const body = Buffer.from(kind === 'users' ? `{"users":[${item}]}` : item);
   const ids = idHashes(state.secret, [id]);
-  const warnings = options.wait
-    ? await othersEnded(profile, ids, deps, { stop: options.stop, deadlineMs })
-    : [];
+  const warnings = wait ? await othersEnded(profile, ids, deps, { stop, deadlineMs }) : [];
   // Every send of an id clears its fingerprint, whatever command sends it (contract §3).
   const send = await state.sends.startProfile(scope, kind, ids);
   // Not recorded for a resume: the user sees the outcome at once.
   const record: Attempted = { seq: 1, ...UNSENT };
   const outcome = await sendRequest(record, options, {
+    ...{ clock, random, stop, abort },
     submit: (signal) =>
       kind === 'users' ? client.submit('users', body, signal) : client.identifyCompany(body, signal),
     expected: kind === 'users' ? 'job' : 'anything',
     commit: async () => {},
     emit: () => {},
-    clock,
-    random: deps.random,
-    stop: options.stop,
-    abort,
   });
-  const isKnown = record.possibleDuplicate === null;
-  if (record.state === 'withdrawn' && isKnown) await state.sends.endProfile(send, false, 'unsent');
+  const doubt = record.possibleDuplicate;
+  const isUnsent = record.state === 'withdrawn';
+  if (isUnsent && doubt === null) await state.sends.endProfile(send, false, 'unsent');
   if (outcome.type === 'stopped' || outcome.type === 'overtaken') {
-    const arrived = record.state === 'withdrawn' ? 'nothing was sent' : 'it may have been sent';
-    throw InterruptedError.of(options.stop, { hint: arrived });
+    throw InterruptedError.of(stop, { hint: isUnsent ? 'nothing was sent' : 'it may have been sent' });
   }
   if (outcome.type !== 'acknowledged') throw outcome.error;
-  if (record.possibleDuplicate !== null)
-    warnings.push(`${id} may have been sent twice: ${record.possibleDuplicate}`);
-  const result: Identified = {
-    id_field: ID_FIELD[kind],
-    id,
-    status: 'accepted',
-    job: null,
-    maybe_sent_twice: record.possibleDuplicate,
-    warnings,
-  };
+  if (doubt !== null) warnings.push(`${id} may have been sent twice: ${doubt}`);
+  let { job } = outcome;
   if (kind === 'companies') {
-    await state.sends.endProfile(send, !isKnown, 'submitted');
-    return result;
-  }
-  if (!outcome.job) {
+    await state.sends.endProfile(send, doubt !== null, 'submitted');
+    job = null;
+  } else if (job === null) {
     await state.sends.endProfile(send, true, 'submitted');
-    result.warnings.push(outcome.warning ?? `user ${id} was accepted, but the reply names no job to follow`);
-    return result;
-  }
-  await state.jobs.add(scope, outcome.job, { kind, rows: 1, send, doubt: !isKnown });
-  result.job = outcome.job;
-  if (isFinal(outcome.job.status)) await state.jobs.update(scope, outcome.job);
-  else if (options.wait) {
-    for await (const seen of watchJobs(client, [outcome.job], { clock, signal: options.stop, deadlineMs })) {
-      if (seen.missing) break;
-      await state.jobs.update(scope, { ...seen.job, job_id: seen.job_id });
-      result.job = seen.job;
+    warnings.push(outcome.warning ?? `user ${id} was accepted, but the reply names no job to follow`);
+  } else {
+    await state.jobs.add(scope, job, { kind, rows: 1, send, doubt: doubt !== null });
+    if (isFinal(job.status)) await state.jobs.update(scope, job);
+    else if (wait) {
+      for await (const seen of watchJobs(client, [job], { clock, signal: stop, deadlineMs })) {
+        if (seen.missing) break;
+        job = seen.job;
+        await state.jobs.update(scope, { ...job, job_id: seen.job_id });
+      }
     }
+    if (isWithout(job)) warnings.push(`job ${job.job_id} completed without user ${id}`);
   }
-  if (isWithout(result.job)) result.warnings.push(`job ${result.job.job_id} completed without user ${id}`);
-  return { ...result, status: result.job.status };
+  const status = job?.status ?? 'accepted';
+  return { id_field: ID_FIELD[kind], id, status, job, maybe_sent_twice: doubt, warnings };
 }
 
 /**
@@ -143,10 +130,9 @@ async function othersEnded(
   until: { stop: AbortSignal; deadlineMs: number | null },
 ): Promise<string[]> {
   const warnings: string[] = [];
-  const others = new OtherJobs(
-    { ...deps, ...until, run: null, options: { intervalMs: null } },
-    deps.onWait,
-    ({ job_id }) => warnings.push(`the service no longer knows job ${job_id}, which also holds ${id}`),
+  const how = { ...deps, ...until, run: null, options: { intervalMs: null } };
+  const others = new OtherJobs(how, deps.onWait, ({ job_id }) =>
+    warnings.push(`the service no longer knows job ${job_id}, which also holds ${id}`),
   );
   try {
     await others.ended(kind, ids);
@@ -161,9 +147,7 @@ async function othersEnded(
 function itemOf({ kind, id, company, metadata }: Profile): string {
   const members = [`${JSON.stringify(ID_FIELD[kind])}:${JSON.stringify(id)}`];
   if (kind === 'users' && company !== null) members.push(`"company_id":${JSON.stringify(company)}`);
-  if (metadata.size > 0) {
-    const pairs = [...metadata].map(([key, value]) => `${JSON.stringify(key)}:${value}`);
-    members.push(`"metadata":{${pairs.join(',')}}`);
-  }
+  const pairs = Array.from(metadata, ([key, value]) => `${JSON.stringify(key)}:${value}`);
+  if (pairs.length > 0) members.push(`"metadata":{${pairs.join(',')}}`);
   return `{${members.join(',')}}`;
 }

@@ -1,8 +1,7 @@
 /** Scans the inputs of a session, makes its plan, and decides what follows it. */
 import type { ImportEvent } from '../events.js';
 import type { PlanChanges, PlanTotals } from '../model/plan-changes.js';
-import { type FileRows, type Kind, kindsOf, type Plan, type RowCounts } from '../model.js';
-import type { ImportOptions } from '../options.js';
+import { type Kind, kindsOf, type Plan, type RowCounts } from '../model.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import { checkProperties, isKnownLayout, typeChanges } from '../plan/key-checks.js';
 import { ofFile, planOf, type Scanned, scanAll, scansOf } from '../plan/plan.js';
@@ -84,7 +83,7 @@ export async function* makePlan(
   mark: PlanStart | null,
 ): AsyncGenerator<ImportEvent, Planned> {
   const { options, deps, plan: saved, earlier } = session;
-  const { savePlan, scope, state } = deps;
+  const { scope, state } = deps;
   // What continues was compared when it began.
   const compared = saved || earlier ? undefined : await session.changes.all(scanned);
   for (const warning of compared?.warnings ?? []) yield { type: 'warning', ...warning };
@@ -100,11 +99,11 @@ export async function* makePlan(
     throughput.set(kind, await state.jobs.throughput(scope!, kind));
   const plan = planOf(scanned, totals, (kind) => throughput.get(kind) ?? null);
   if (changes) plan.changes = changes;
-  if (savePlan && mark) {
+  if (mark) {
     const from = { run: session.id, options, scanned, totals, changes, requests: made, start: mark };
     const document = await planToSave(from, deps);
     await checkState(document, deps); // another import may have sent something while it was made
-    await savePlan(document);
+    await deps.savePlan!(document);
     plan.digest = document.digest;
   }
   if (options.checkProperties) {
@@ -113,7 +112,7 @@ export async function* makePlan(
     plan.properties = checkProperties(columns, records);
   }
   const found = { totals, changes, begun: earlier && session.requests };
-  const decision = decide(session.planned, found, options);
+  const decision = decide(session, found);
   yield { type: 'plan', plan, totals: planTotals(decision, found) };
   return { plan, requests: totals.requests, decision };
 }
@@ -134,12 +133,8 @@ interface Found {
   begun: RunRequests | null;
 }
 
-/** What happens after the plan: the course ends without sending, or sends. Pure. */
-function decide(
-  planned: FileRows,
-  { totals, changes, begun }: Found,
-  options: Pick<ImportOptions, 'dryRun' | 'invalid' | 'maxChanged' | 'failed'>,
-): Decision {
+/** What happens after the plan: the course ends without sending, or sends. */
+function decide({ planned, options, isRecorded }: Session, { totals, changes, begun }: Found): Decision {
   const isValid = isWithinBound(planned, options.invalid);
   const held = isValid && isHeld(planned, changes, options);
   const stopped_by = held ? 'changed' : isValid ? null : 'invalid';
@@ -150,7 +145,7 @@ function decide(
     ...{ mode, rows: of, left, stopped_by },
   });
   if (held) return as('held');
-  if (options.dryRun) return as('planned');
+  if (!isRecorded) return as('planned');
   if (!isValid) return as('refused', countRows(planned, begun?.all ?? []));
   return as('sent', rows, begun ? leftToSend(planned, begun, options.failed) : undefined);
 }

@@ -4,13 +4,14 @@
  */
 import { failureAfter, StateLostError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import type { Kind, NotSent, Plan, Summary } from '../model.js';
+import type { Kind, Plan, Summary } from '../model.js';
 import { isClosed, placeOf, placeText, sum } from '../send/row-counts.js';
 import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import { RunRequests, submittedRows } from '../state/run-requests.js';
 import { count } from '../util/numbers.js';
 import { CauseTotals } from './causes.js';
 import type { ImportResult } from './deps.js';
+import { sentLaterReason } from './outcome.js';
 import { finishOutcomes } from './outcomes.js';
 import { end as endRun, nameRejects } from './record.js';
 import type { Session } from './session.js';
@@ -24,7 +25,7 @@ import {
   wasSent,
   withoutReasons,
 } from './summary.js';
-import { notSentBefore, notSentWarnings, unsentOf } from './unsent.js';
+import { notSentBefore, unsentOf } from './unsent.js';
 
 /** @param plan the plan to report: for a dry run, and for an import that `maxChanged` holds back */
 export async function* report(
@@ -39,21 +40,22 @@ export async function* report(
   const paths = inputs.map(({ path }) => path);
   const files = rejecting?.flush() ?? session.rejectsFiles;
   let ended = end;
-  let notSent: readonly NotSent[] = [];
+  let before: Awaited<ReturnType<typeof notSentBefore>> | undefined;
   if (scanned) {
     const unlessFailed = (error: unknown): void => void failureAfter(error, end.failure);
     if (isRecorded) await nameRejects(session, files).catch(unlessFailed);
     await rejecting!.record(unsentOf(scanned, end, options, deps)).catch(unlessFailed);
-    notSent = (await notSentBefore(session, scanned).catch(unlessFailed)) ?? [];
+    before = (await notSentBefore(session, scanned).catch(unlessFailed)) ?? undefined;
     if (options.outcomes !== null && isRecorded)
       ended = yield* finishOutcomes(options.outcomes, session, scanned, end);
   }
+  const notSent = before?.notSent ?? [];
   const ending = { ...ended, notSent };
   const { records, failure } = ending;
   for (const message of [
     ...leftOutWarnings(records, paths),
     ...(failure ? [] : givenUpWarnings(records, paths)),
-    ...(scanned ? notSentWarnings(notSent, scanned) : []),
+    ...(before?.warnings ?? []),
   ])
     yield { type: 'warning', message };
   const causes = rejecting?.causes ?? new CauseTotals();
@@ -77,7 +79,7 @@ export async function* report(
     causes: causes.list(),
     jobs: lastJobs(records, paths),
     maybe_sent_twice: maybeSentTwice(records, paths),
-    ...(notSent.length > 0 && { not_sent: [...notSent] }),
+    ...(notSent.length > 0 && { not_sent: notSent }),
     warnings: [...warnings],
     resume: isRecorded && !isOver ? session.id : null,
     ...(plan && { plan }),
@@ -134,20 +136,16 @@ export function leftOutWarnings(records: readonly RequestRecord[], paths: readon
   return [...groups.values()].map((group) => {
     const [first] = group as [RequestRecord];
     const place = placeOf(first, paths);
-    const merged =
-      'first_line' in place
-        ? {
-            ...place,
-            first_line: Math.min(...group.map((r) => r.first_line)),
-            last_line: Math.max(...group.map((r) => r.last_line)),
-          }
-        : place;
-    const all = sum(group, (r) => r.left_out);
+    if ('first_line' in place) {
+      place.first_line = Math.min(...group.map((r) => r.first_line));
+      place.last_line = Math.max(...group.map((r) => r.last_line));
+    }
     const again = sum(group, (r) => r.overtaken + r.doubtful);
+    const never = sum(group, (r) => r.left_out) - again;
     const what = [
-      ...(all > again ? [`${count(all - again, 'row')} not sent`] : []),
+      ...(never > 0 ? [`${count(never, 'row')} not sent`] : []),
       ...(again > 0 ? [`${count(again, 'row')} not sent again`] : []),
-    ].join(', ');
-    return `${placeText(merged)}: ${what}; sent later by ${first.left_out_by}`;
+    ];
+    return `${placeText(place)}: ${what.join(', ')}; ${sentLaterReason(first)}`;
   });
 }

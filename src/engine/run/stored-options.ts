@@ -26,14 +26,15 @@ export interface Repeated {
   where?: readonly Condition[] | undefined;
 }
 
+const rulesIn = (options: ImportOptions): MappingRules[] =>
+  [options, options.byKind?.companies, options.byKind?.users].flatMap((one) => one?.rules ?? []);
+
 /** The private values of options. */
-export const valuesOf = ({
-  rules,
-  byKind,
-  where = [],
-}: ImportOptions): { sets: MappingRules['set'][]; where: readonly Condition[] } => ({
-  sets: [rules, byKind?.companies?.rules, byKind?.users?.rules].flatMap((each) => (each ? [each.set] : [])),
-  where,
+export const valuesOf = (
+  options: ImportOptions,
+): { sets: MappingRules['set'][]; where: readonly Condition[] } => ({
+  sets: rulesIn(options).map(({ set }) => set),
+  where: options.where ?? [],
 });
 
 const namedIn = ({ sets = [], where = [] }: Repeated): Named[] => [
@@ -46,30 +47,18 @@ const namedIn = ({ sets = [], where = [] }: Repeated): Named[] => [
  * @param replace returns what stands there; null leaves the value out
  */
 function replaceValues(options: ImportOptions, replace: (...value: Named) => string | null): ImportOptions {
-  const ofRules = (rules: MappingRules): MappingRules => ({
-    ...rules,
-    set: rules.set.flatMap(([key, value]): MappingRules['set'] => {
+  const copy = structuredClone(options);
+  for (const rules of rulesIn(copy)) {
+    rules.set = rules.set.flatMap(([key, value]) => {
       const other = replace('set', key, value);
-      return other === null ? [] : [[key, other]];
-    }),
-  });
-  const { rules, byKind = {}, where } = options;
-  const { companies, users } = byKind;
-  const conditions = where?.flatMap(([column, is, value]): Condition[] => {
+      return other === null ? [] : [[key, other] as const];
+    });
+  }
+  copy.where &&= copy.where.flatMap(([column, is, value]) => {
     const other = replace('where', `${column}${is}`, value);
-    return other === null ? [] : [[column, is, other]];
+    return other === null ? [] : [[column, is, other] as const];
   });
-  return {
-    ...options,
-    rules: ofRules(rules),
-    ...(options.byKind && {
-      byKind: {
-        ...(companies && { companies: { ...companies, rules: ofRules(companies.rules) } }),
-        ...(users && { users: { ...users, rules: ofRules(users.rules) } }),
-      },
-    }),
-    ...(conditions && { where: conditions }),
-  };
+  return copy;
 }
 
 const digestOf = (secret: Buffer, ...value: Named): string =>

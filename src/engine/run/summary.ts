@@ -20,49 +20,39 @@ import { UNSENT } from '../send/request.js';
 import { isAccepted, isClosed, placeOf, runJob, sum } from '../send/row-counts.js';
 import { isShort } from '../service/names.js';
 import { isRejectedBefore, notReplaced, type RequestRecord, type RequestState } from '../state/requests.js';
-import { completedRows, RunRequests, totalsOf } from '../state/run-requests.js';
+import { completedRows, type RowTotals, RunRequests, totalsOf } from '../state/run-requests.js';
 import { REQUESTS, requestStatus } from '../states.js';
 
 /** Counts rows so that `read = filtered + rejected + merged + unchanged + submitted + unknown + unsent`. */
-export function countRows(planned: FileRows, records: readonly RequestRecord[]): RowCounts {
-  const { rejected, merged, unchanged, submitted, completed, unknown } = totalsOf(records);
-  const counts: RowCounts = {
-    read: planned.read,
-    filtered: planned.filtered,
-    rejected: planned.rejected + rejected,
-    merged,
-    unchanged,
-    submitted,
-    completed,
+function rowCounts(
+  planned: FileRows,
+  { submitted = 0, completed = 0, unknown = 0, ...found }: SomeRows,
+): RowCounts {
+  const { read, filtered } = planned;
+  const { merged, unchanged } = found;
+  const rejected = planned.rejected + found.rejected;
+  const unsent = read - filtered - rejected - merged - unchanged - submitted - unknown;
+  return {
+    ...{ read, filtered, rejected, merged, unchanged, submitted, completed },
     ...(unknown > 0 && { unknown }),
+    ...(unsent !== 0 && { unsent }),
   };
-  const unsent = counts.read - counts.filtered - counts.rejected - merged - unchanged - submitted - unknown;
-  return unsent === 0 ? counts : { ...counts, unsent };
 }
+
+type SomeRows = Pick<RowTotals, 'rejected' | 'merged' | 'unchanged'> & Partial<RowTotals>;
+
+/** The rows of a run. */
+export const countRows = (planned: FileRows, records: readonly RequestRecord[]): RowCounts =>
+  rowCounts(planned, totalsOf(records));
+
+/** The rows of a plan. Nothing is sent yet, so all other rows are unsent. */
+export const countPlanned: (planned: FileRows, totals: SomeRows) => RowCounts = rowCounts;
 
 /** Number of rows that a session that continues the run has to send. */
 function openRows(planned: FileRows, records: readonly RequestRecord[]): number {
-  const { unknown = 0, unsent = 0 } = countRows(planned, records);
-  return unknown + unsent - totalsOf(records).given_up;
-}
-
-/** The same for a plan. Nothing is sent yet, so all other rows are unsent. */
-export function countPlanned(
-  planned: FileRows,
-  totals: { merged: number; unchanged: number; rejected: number },
-): RowCounts {
-  const { merged, unchanged } = totals;
-  const rejected = planned.rejected + totals.rejected;
-  const unsent = planned.read - planned.filtered - rejected - merged - unchanged;
-  return {
-    ...planned,
-    rejected,
-    merged,
-    unchanged,
-    submitted: 0,
-    completed: 0,
-    ...(unsent > 0 ? { unsent } : {}),
-  };
+  const totals = totalsOf(records);
+  const { unknown = 0, unsent = 0 } = rowCounts(planned, totals);
+  return unknown + unsent - totals.given_up;
 }
 
 /** Number of rows that a run that continues will send. @param again whether it sends its failed rows again */

@@ -47,42 +47,52 @@ export function unsentOf(
   };
 }
 
-/** What the runs of these rejects files did not send, and no later run has sent to the same service. */
-export async function notSentBefore(session: Session, { inputs }: Scanned): Promise<NotSent[]> {
+/** What the runs of these rejects files did not send, and no later run has sent to the same service; and the warnings about it. */
+export async function notSentBefore(
+  session: Session,
+  { inputs }: Scanned,
+): Promise<{ notSent: NotSent[]; warnings: string[] }> {
   const { state } = session.deps;
   // Without a token, of any service.
   const scope = session.isRecorded ? session.scope : session.deps.scope;
   const runs = new Set(inputs.flatMap(({ opened }) => opened.again?.runs ?? []));
-  if (runs.size === 0) return [];
+  const all = runs.size === 0 ? [] : await state.runs.all();
+  const known = all.filter((run) => scope === null || sameScope(run.scope, scope));
   const here = new Set(inputs.map(({ scan }) => scan.digest));
-  const known = (await state.runs.all()).filter((run) => scope === null || sameScope(run.scope, scope));
+  const beside = inputs.flatMap(({ opened }) => opened.again?.beside ?? []);
   const found = new Map<string, NotSent>();
   for (const run of runs) {
-    const beside = inputs.flatMap(({ opened }) => opened.again?.beside ?? []);
     for (const record of [...(await state.rejects.ofRun(run)), ...beside.filter((one) => one.run === run)]) {
-      const unsent = record.unsent as Unsent | null;
-      const left = unsent?.inputs.filter(
+      const { rows = 0, inputs = [] } = (record.unsent ?? {}) as Partial<Unsent>;
+      const left = inputs.filter(
         (input) => input.valid > 0 && !here.has(input.digest) && !isSentSince(record, input, known),
       );
-      if (!unsent || !left?.length) continue;
-      const rows = left.reduce((sum, { valid }) => sum + valid, 0);
-      found.set(record.owner, {
-        run: record.run,
-        files: left.map(({ path }) => path),
-        rows: Math.min(rows, unsent.rows),
-      });
+      if (left.length === 0) continue;
+      const valid = left.reduce((sum, input) => sum + input.valid, 0);
+      const files = left.map(({ path }) => path);
+      found.set(record.owner, { run: record.run, files, rows: Math.min(valid, rows) });
     }
   }
-  return [...found.values()];
+  const notSent = [...found.values()];
+  const warnings = notSent.map(
+    ({ run, files, rows }) =>
+      `${count(rows, 'valid row')} of ${files.join(', ')} ${rows === 1 ? 'was' : 'were'} not sent by run ${run}`,
+  );
+  const unknown = inputs.flatMap(({ opened: { path, isRejects, again } }) =>
+    isRejects && !again
+      ? `${path}: this state does not know its run; if that sent nothing, its valid rows are still to be sent`
+      : [],
+  );
+  return { notSent, warnings: [...warnings, ...unknown] };
 }
 
 /** Whether a later run has sent all that the input had to send. */
-function isSentSince(
+const isSentSince = (
   { written_at }: Pick<WrittenRejects, 'written_at'>,
   { digest, filtered }: Unsent['inputs'][number],
   known: readonly StoredRun[],
-): boolean {
-  return known.some(({ started_at, status, finished, inputs, summary }) => {
+): boolean =>
+  known.some(({ started_at, status, finished, inputs, summary }) => {
     if (started_at < written_at || summary === null) return false;
     if (['rejected', 'held', 'superseded'].includes(status) || (!finished && summary.rows.unsent))
       return false;
@@ -90,17 +100,3 @@ function isSentSince(
       (input, at) => input.digest === digest && (summary.files[at]?.rows.filtered ?? 0) <= filtered,
     );
   });
-}
-
-export const notSentWarnings = (found: readonly NotSent[], { inputs }: Scanned): string[] => [
-  ...found.map(
-    ({ run, files, rows }) =>
-      `${count(rows, 'valid row')} of ${files.join(', ')} ${rows === 1 ? 'was' : 'were'} not sent by run ${run}`,
-  ),
-  ...inputs
-    .filter(({ opened }) => opened.isRejects && !opened.again)
-    .map(
-      ({ opened }) =>
-        `${opened.path}: this state does not know its run; if that sent nothing, its valid rows are still to be sent`,
-    ),
-];

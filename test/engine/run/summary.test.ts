@@ -14,7 +14,6 @@ import type { Rejection, RowCounts } from '../../../src/engine/model.js';
 import type { InvalidBound } from '../../../src/engine/options.js';
 import {
   countPlanned,
-  countRows,
   type Ending,
   exitOf,
   isWithinBound,
@@ -24,7 +23,7 @@ import {
   statusOf,
 } from '../../../src/engine/run/summary.js';
 import type { Job } from '../../../src/engine/service/contract.js';
-import type { RequestRecord, RequestState } from '../../../src/engine/state/requests.js';
+import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { completedRows } from '../../../src/engine/state/run-requests.js';
 import { recordedRange } from '../support/rows.js';
 
@@ -155,78 +154,7 @@ describe('completedRows', () => {
   });
 });
 
-describe('countRows', () => {
-  const STATES: readonly RequestState[] = [
-    'intent',
-    'unknown',
-    'acknowledged',
-    'settled',
-    'rejected',
-    'withdrawn',
-    'waiting',
-    'divided',
-    'refused',
-    'failed',
-    'unsent',
-  ];
-  const aRequest = fc.record({
-    state: fc.constantFrom(...STATES),
-    rows: fc.nat({ max: 9 }),
-    merged: fc.nat({ max: 9 }),
-    unchanged: fc.nat({ max: 9 }),
-  });
-
-  test('puts every row in one place, whatever became of its request', () => {
-    fc.assert(
-      fc.property(
-        fc.array(aRequest),
-        fc.nat(9),
-        fc.nat(9),
-        fc.nat(9),
-        (requests, filtered, invalid, unreached) => {
-          const place = {
-            filtered,
-            rejected: invalid,
-            merged: 0,
-            unchanged: 0,
-            submitted: 0,
-            unknown: 0,
-            unsent: unreached,
-          };
-          for (const { state, rows, merged, unchanged } of requests) {
-            const [sent, over, rest = sent === 'unsent' ? 'unsent' : 'unchanged'] = {
-              acknowledged: ['submitted', 'merged'] as const,
-              settled: ['submitted', 'merged'] as const,
-              rejected: ['rejected', 'rejected'] as const,
-              intent: ['unknown', 'unknown'] as const,
-              unknown: ['unknown', 'unknown'] as const,
-              withdrawn: ['unsent', 'unsent'] as const,
-              waiting: ['unsent', 'unsent'] as const,
-              divided: ['unsent', 'unsent'] as const,
-              failed: ['submitted', 'merged'] as const,
-              // Closed, so what is unchanged in it is counted as such.
-              refused: ['unsent', 'unsent', 'unchanged'] as const,
-              unsent: ['unsent', 'unsent', 'unchanged'] as const,
-            }[state];
-            place[sent] += rows;
-            place[over] += merged;
-            place[rest] += unchanged;
-          }
-          const read = Object.values(place).reduce((sum, n) => sum + n, 0);
-          const records = requests.map((request, i) => recordedRange(i, i + 1, request));
-          const { unknown, unsent, ...placed } = place;
-          expect(countRows({ read, filtered, rejected: invalid }, records)).toEqual({
-            read,
-            ...placed,
-            completed: 0,
-            ...(unknown > 0 ? { unknown } : {}),
-            ...(unsent > 0 ? { unsent } : {}),
-          });
-        },
-      ),
-    );
-  });
-
+describe('countPlanned', () => {
   test('a plan has sent nothing', () => {
     const planned = { read: 14, filtered: 4, rejected: 2 };
     expect(countPlanned(planned, { merged: 1, unchanged: 3, rejected: 0 })).toEqual({
