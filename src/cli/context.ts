@@ -15,16 +15,8 @@ import { type Commands, commandsOf } from './advice/commands.js';
 import { type Advice, hintText } from './advice/hint.js';
 import type { GLOBAL, RawFlags } from './options/index.js';
 import { safeHint, safeLine, type TextStream } from './output/terminal.js';
-import {
-  requireBaseUrl,
-  requireLookupBaseUrl,
-  requireToken,
-  resolveSettings,
-  type Secret,
-  type Settings,
-  type SettingsFlags,
-  stateElsewhere,
-} from './settings/index.js';
+import type { Secret, Settings, SettingsFlags } from './settings/index.js';
+import * as chosen from './settings/index.js';
 
 export type Input = Readable & { isTTY?: boolean; setRawMode?: (raw: boolean) => unknown };
 
@@ -68,9 +60,9 @@ export interface World {
 }
 
 /** How job polls and lookups are retried (contract §4). Default: as in the client. */
-export type ReadRetries = Pick<ClientOptions, 'retries' | 'retryDelayMs' | 'maxRetryAfterMs'>;
+type ReadRetries = Pick<ClientOptions, 'retries' | 'retryDelayMs' | 'maxRetryAfterMs'>;
 
-export type ClientUse = ReadRetries & { onlyLookups?: boolean };
+type ClientUse = ReadRetries & { onlyLookups?: boolean };
 
 export interface Context extends World {
   /** Composes commands to paste, with flags that lead to the settings of this command. */
@@ -115,7 +107,7 @@ export function createContext(
   world: World,
   flags: GlobalFlags,
   argv: readonly string[],
-  parent?: { context: Context; chosen: SettingsFlags },
+  parent?: { context: Context; flags: SettingsFlags },
 ): Context {
   const closers: (() => void | Promise<void>)[] = [];
   const warn = (advice: Advice): void => {
@@ -125,24 +117,25 @@ export function createContext(
 
   /** Reports retries of polls and lookups. An import reports retries of its requests with its own events. */
   const onRetry = ({ delayMs, reason }: ReadRetry): void => {
-    if (!flags.quiet)
-      world.stderr.write(`retry: trying again in ${formatDuration(delayMs)}: ${safeLine(reason)}\n`);
+    const text = `retry: trying again in ${formatDuration(delayMs)}: ${safeLine(reason)}\n`;
+    if (!flags.quiet) world.stderr.write(text);
   };
+  const log = (entry: LogEntry): void => void world.stderr.write(`${safeLine(debugLine(entry))}\n`);
 
   let settled: Settings | null = null;
   const settings = once(async (): Promise<Settings> => {
-    const found = await resolveSettings(world, flags);
+    const found = await chosen.resolveSettings(world, flags);
     settled = found;
     for (const warning of found.warnings) warn(warning);
     return found;
   });
 
-  const token = once(async () => requireToken(await settings(), world));
+  const token = once(async () => chosen.requireToken(await settings(), world));
 
   const state = once(async (): Promise<State> => {
     const found = await settings();
     const { openState } = await import('../engine/state/state.js');
-    const opened = await openState(found.stateDir, world.clock.now, stateElsewhere(found, world));
+    const opened = await openState(found.stateDir, world.clock.now, chosen.stateElsewhere(found, world));
     closers.push(() => opened.close());
     return opened;
   });
@@ -152,25 +145,19 @@ export function createContext(
     const service = found.embedded ? await startEmbedded(found) : reach(found, await token(), onlyLookups);
     const { createClient } = await import('../engine/service/client.js');
     const made = createClient({
-      ...service,
-      timeoutMs: found.timeoutMs,
-      ...reads,
-      onRetry,
-      clock: world.clock,
-      proxy: world.env,
-      ...(world.nodeVersion.startsWith('20.') ? { compiling: withoutOptimizing } : {}),
-      ...(flags.debug
-        ? { log: (entry: LogEntry) => world.stderr.write(`${safeLine(debugLine(entry))}\n`) }
-        : {}),
+      ...{ ...service, timeoutMs: found.timeoutMs, ...reads, onRetry },
+      ...{ clock: world.clock, proxy: world.env },
+      ...(world.nodeVersion.startsWith('20.') && { compiling: withoutOptimizing }),
+      ...(flags.debug && { log }),
     });
     closers.push(() => made.close());
     return made;
   });
 
-  const startEmbedded = async (found: Settings): Promise<Service> => {
+  const startEmbedded = async ({ stateDir }: Settings): Promise<Service> => {
     const { startSandbox } = await import('../sandbox/sandbox.js');
     // Its token is a random one, made for this process.
-    const options = { dataDir: found.stateDir, clock: world.clock, ports: { eu: null }, ledgerIds: false };
+    const options = { dataDir: stateDir, clock: world.clock, ports: { eu: null }, ledgerIds: false };
     const sandbox = await startSandbox(options);
     closers.push(() => sandbox.stop());
     return { baseUrl: sandbox.url, lookupBaseUrl: sandbox.lookupUrl, token: sandbox.token };
@@ -180,14 +167,14 @@ export function createContext(
     const found = await settings();
     if (found.embedded) return EMBEDDED;
     const { account, region } = found;
-    const base_url = requireBaseUrl(found);
+    const base_url = chosen.requireBaseUrl(found);
     const secret = account === null ? (await token()).reveal() : '';
     return (await context.state()).scope({ account, token: secret, region, base_url });
   });
 
   const context: Context = {
     ...world,
-    commands: commandsOf({ argv, world, chosen: parent?.chosen ?? {}, settings: () => settled }),
+    commands: commandsOf({ argv, world, chosen: parent?.flags ?? {}, settings: () => settled }),
     flags,
     settings,
     token,
@@ -200,8 +187,8 @@ export function createContext(
     },
     warn,
     withFlags: (changed) => {
-      const chosen = { ...parent?.chosen, ...changed };
-      const child = createContext(world, { ...flags, ...changed }, argv, { context, chosen });
+      const own = { context, flags: { ...parent?.flags, ...changed } };
+      const child = createContext(world, { ...flags, ...changed }, argv, own);
       closers.push(() => child.close());
       return child;
     },
@@ -210,16 +197,12 @@ export function createContext(
   return context;
 }
 
-interface Service {
-  baseUrl: string;
-  lookupBaseUrl: string | null;
-  token: string;
-}
+type Service = { baseUrl: string; lookupBaseUrl: string | null; token: string };
 
 function reach(settings: Settings, token: Secret, onlyLookups: boolean): Service {
   const { lookupBaseUrl } = settings;
   // Where only lookup lists are read, the host of imports is not contacted, and may be missing.
-  const baseUrl = onlyLookups ? requireLookupBaseUrl(settings) : requireBaseUrl(settings);
+  const baseUrl = onlyLookups ? chosen.requireLookupBaseUrl(settings) : chosen.requireBaseUrl(settings);
   return { baseUrl, lookupBaseUrl, token: token.reveal() };
 }
 
@@ -247,9 +230,8 @@ function once<A extends unknown[], T>(open: (...how: A) => Promise<T>): (...how:
  */
 function withoutOptimizing(compile: () => void): void {
   const set = (prefix: '' | 'no-'): void => {
-    for (const flag of ['wasm-dynamic-tiering', 'wasm-tier-up', 'wasm-lazy-compilation']) {
+    for (const flag of ['wasm-dynamic-tiering', 'wasm-tier-up', 'wasm-lazy-compilation'])
       setFlagsFromString(`--${prefix}${flag}`);
-    }
   };
   set('no-');
   try {

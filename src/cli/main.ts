@@ -21,12 +21,10 @@ const importing = () => import('./commands/import.js');
 /** What loads each command, in the order of help. */
 const LOAD: Readonly<Record<string, () => Promise<{ command: AnySpec }>>> = {
   // What it needs is loaded for an import only, not for help.
-  import: async () => ({
-    command: {
-      options: async (...given) => (await importing()).options(...given),
-      run: async (asked, context) => (await importing()).run(asked, context),
-    },
-  }),
+  import: async () => {
+    const options: AnySpec['options'] = async (...given) => (await importing()).options(...given);
+    return { command: { options, run: async (asked, context) => (await importing()).run(asked, context) } };
+  },
   inspect: () => import('./commands/inspect.js'),
   sandbox: () => import('./commands/sandbox.js'),
   doctor: () => import('./commands/doctor.js'),
@@ -45,10 +43,11 @@ const LOAD: Readonly<Record<string, () => Promise<{ command: AnySpec }>>> = {
 };
 
 /** All commands. `heading`: where help lists it. */
-export const COMMANDS = Object.entries(LOAD).map(([name, load]) => {
-  const { heading, summary } = TEXTS[name as 'import'];
-  return { heading, name, summary, load };
-});
+export const COMMANDS = Object.entries(LOAD).map(([name, load]) => ({
+  name,
+  load,
+  ...TEXTS[name as 'import'],
+}));
 
 /** Words that users type to see the version. */
 const VERSION_WORDS = new Set(['--version', '-v', '-V', 'version']);
@@ -71,10 +70,8 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   let code: ExitCode = Exit.done;
   const wire: Wire = (of) => {
     return async (...all: unknown[]) => {
-      const [{ createContext }, { checkFlags, pathOf, withSettings }] = await Promise.all([
-        import('./context.js'),
-        import('./options/index.js'),
-      ]);
+      const { createContext } = await import('./context.js');
+      const { checkFlags, pathOf, withSettings } = await import('./options/index.js');
       const command = all.at(-1) as Command;
       const path = pathOf(command);
       const flags = withSettings(path, command.optsWithGlobals<Flags>());
@@ -92,21 +89,15 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   let failed = false;
   /** Prints an error; its exit code is that of the command. */
   const report = async (thrown: unknown): Promise<void> => {
-    const [{ CommanderError }, { errorLines }, { commandsOf }] = await Promise.all([
-      import('commander'),
-      import('./output/summary.js'),
-      import('./advice/commands.js'),
-    ]);
-    if (thrown instanceof CommanderError && thrown.exitCode === 0) return; // --help, --version
-    const error =
-      thrown instanceof CommanderError
-        ? (await import('./commands/usage.js')).usageError(thrown, parsing.get(thrown)!)
-        : thrown;
-    const early = {
-      json: argv.includes('--json'),
-      debug: argv.includes('--debug'),
-      color: !argv.includes('--no-color'),
-    };
+    const { CommanderError } = await import('commander');
+    const { errorLines } = await import('./output/summary.js');
+    const { commandsOf } = await import('./advice/commands.js');
+    let error = thrown;
+    if (thrown instanceof CommanderError) {
+      if (thrown.exitCode === 0) return; // --help, --version
+      error = (await import('./commands/usage.js')).usageError(thrown, parsing.get(thrown)!);
+    }
+    const early = { json: argv.includes('--json'), debug: argv.includes('--debug') };
     const commands = context?.commands ?? commandsOf({ argv, world });
     const { text, exit } = errorLines(error, context?.flags ?? early, commands, world.platform);
     await writeOut(world.stderr, text).catch(() => {}); // stderr is gone: there is nowhere to report it
@@ -149,13 +140,11 @@ const columnsOf = ({ isTTY, columns }: World['stdout']): number => (isTTY && col
  * calls.
  */
 export async function commandTree(argv: readonly string[], world: World, wire: Wire): Promise<Command> {
-  const [commander, options, { addExamples, declare }, { firstPage }, typed] = await Promise.all([
-    import('commander'),
-    import('./options/index.js'),
-    import('./commands/command.js'),
-    import('./commands/help-page.js'),
-    import('./advice/typed.js'),
-  ]);
+  const commander = await import('commander');
+  const options = await import('./options/index.js');
+  const { addExamples, declare } = await import('./commands/command.js');
+  const { firstPage } = await import('./commands/help-page.js');
+  const typed = await import('./advice/typed.js');
   const [version, help] = [options.builtIn('version'), options.builtIn('help')];
   const program: Command = new commander.Command('profiles')
     .description(
@@ -164,13 +153,8 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     .version(VERSION, version.flags, version.summary)
     .helpOption(help.flags, help.summary)
     .helpCommand(false)
-    // Without a command, the program prints first steps or help. Because this is an action, an unknown flag
-    // is still an error.
-    .action(async () => {
-      const steps = argv.length > 0 ? null : (await import('./commands/usage.js')).firstSteps(world);
-      if (steps === null) program.outputHelp();
-      else await writeOut(world.stdout, steps);
-    })
+    // Because this is an action, an unknown flag is still an error.
+    .action(() => program.outputHelp())
     .configureHelp({ formatHelp: (command, { helpWidth }) => firstPage(command, helpWidth ?? HELP_COLUMNS) });
   options.declareOptions(program);
   addExamples(program, [

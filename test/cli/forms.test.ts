@@ -144,7 +144,7 @@ describe('a token typed at a prompt', () => {
   it.each([
     [['config', 'set', 'token'], [{ at: 'API key (hidden): ', type: `${TOKEN}\n` }]],
     [
-      ['config', 'init', '--no-check', '--region', 'eu', '--base-url', 'https://api.example.com'],
+      ['config', 'init', '--region', 'eu', '--base-url', 'https://api.example.com'],
       [
         { at: 'Host for lookup lists (https://…): ', type: 'https://lookups.example.com\n' },
         { at: 'API key, hidden as you type [none]: ', type: `${TOKEN}\n` },

@@ -11,7 +11,6 @@ import { afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { BIN, built, profiles } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { missing, openTerminal, type Terminal } from '../support/pty.js';
-import { workbook } from '../support/workbook.js';
 
 const sh = promisify(execFile);
 const FIXTURES = resolve(import.meta.dirname, '../../fixtures');
@@ -163,43 +162,6 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
     },
   );
 
-  test('a JSON array two levels deep', async () => {
-    const items = [1, 2, 3].map((n) => ({ 'Record ID': n, Plan: `plan ${n}` }));
-    const here = place({ 'k.json': JSON.stringify({ total: 3, data: { records: items } }) });
-    const { code, shown } = await answer(await guided(here, ['k.json']), [
-      ['k.json: where are its rows?', 'Enter'],
-      ['k.json: what are its rows? (3 rows)', 'Enter'],
-      ['How are the columns named at the service?', 'Enter'],
-      ['Which columns to send?', 'Enter'],
-      ['Send to region sandbox', 'Enter'],
-      ['Save the answers as k.mapping.json?', 'n', 'Enter'],
-    ]);
-    expect(code, shown).toBe(0);
-    const sent = await held(here);
-    expect(sent[0]).toHaveLength(3);
-    expect(await pasted(here, shown)).toEqual(sent);
-  });
-
-  test('a workbook with a cover sheet', async () => {
-    const cells = [1, 2, 3].map((n) => [`A-${n}`, `Company ${n}`, n === 3 ? 'n/a' : n * 1.5]);
-    const cover = [['Accounts, all regions'], [], ['Exported by Ann Lee']];
-    const here = place({ 'k.xlsx': workbook([['Account ID', 'Name', 'Score'], ...cells], { cover }) });
-    const { code, shown } = await answer(await guided(here, ['k.xlsx']), [
-      ['k.xlsx: where are its rows?', 'Enter'],
-      ['k.xlsx: what are its rows? (3 rows)', 'Enter'],
-      ['How are the columns named at the service?', 'Enter'],
-      ['Which columns to send?', 'Enter'],
-      ['Which values to convert?', 'Enter'],
-      ['Which of these mean that a cell is empty?', 'Enter'],
-      ['Send to region sandbox', 'Enter'],
-      ['Save the answers as k.mapping.json?', 'Enter'],
-    ]);
-    expect(code, shown).toBe(0);
-    const sent = await held(here);
-    expect(sent[0]).toMatchObject([{ company_id: 'A-1', name: 'Company 1', score: 1.5 }, {}, {}]);
-    expect(await pasted(here, shown)).toEqual(sent);
-  });
-
   test('without colors', async () => {
     const here = place({ 'k.csv': 'Record ID,Size\n1,"1,200,000"\n2,n/a\n' });
     const terminal = await guided(here, ['k.csv', '--dry-run'], { env: { NO_COLOR: '1' } });
@@ -218,26 +180,6 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
     const here = place({ 'c.csv': 'company_id,tier\na,gold\nb,silver\n' });
     const { code, shown } = await answer(await guided(here, ['c.csv']), []);
     expect([code, shown.includes('◆')]).toEqual([0, false]);
-  });
-
-  test.for([false, true])('another encoding, saved: %s', async (isSaved) => {
-    const rows = Array.from({ length: 40 }, (_, n) => `${n};Müller & Söhne ${n};grün;Straße ${n}\r\n`);
-    const text = `Kundennr;Name;Größe;Anschrift\r\n${rows.join('')}`;
-    const here = place({ 'k.csv': Buffer.from(text, 'latin1') });
-    const { code, shown } = await answer(await guided(here, ['k.csv']), [
-      ['k.csv: in which encoding does this line read right?', 'Enter'],
-      ['k.csv: what are its rows?', 'Enter'],
-      ['How are the columns named at the service?', 'Enter'],
-      ['Which columns to send?', 'Enter'],
-      ['Send to region sandbox', 'Enter'],
-      ['Save the answers as k.mapping.json?', isSaved ? 'y' : 'n', 'Enter'],
-    ]);
-    expect(code, shown).toBe(0);
-    expect(shown.includes('--encoding')).toBe(!isSaved);
-    const saved = join(here.cwd, 'k.mapping.json');
-    expect(existsSync(saved)).toBe(isSaved);
-    if (isSaved) expect(JSON.parse(readFileSync(saved, 'utf8'))).toMatchObject({ encoding: 'windows-1252' });
-    expect(await pasted(here, shown)).toEqual(await held(here));
   });
 
   test.for([60, 200])(

@@ -34,6 +34,7 @@ export interface CliOptions {
   /** Streams to write to, such as those of a process. The result then contains no text. */
   streams?: { stdout: TextStream; stderr: TextStream };
   clock?: World['clock'];
+  nodeVersion?: string;
   stop?: AbortSignal;
   abort?: AbortSignal;
   /** What runs it. Default: the source; a build has it too. */
@@ -94,7 +95,7 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
     stdout: options.streams?.stdout ?? stdout.stream,
     stderr: options.streams?.stderr ?? stderr.stream,
     clock: options.clock ?? systemClock,
-    nodeVersion: process.versions.node,
+    nodeVersion: options.nodeVersion ?? process.versions.node,
     cores: 1,
     stop: options.stop ?? new AbortController().signal,
     abort: options.abort ?? new AbortController().signal,

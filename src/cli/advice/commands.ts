@@ -28,10 +28,8 @@ export interface Changes {
   without?: readonly string[];
   /** The only flags to keep, besides those that choose the service. Default: all that the command takes. */
   only?: readonly string[];
-  /** Columns that become identifiers: their `--map`, `--exclude`, and `--type` are removed. */
+  /** Columns and keys that become identifiers: rules for them, which these cannot have, are removed. */
   identifiers?: readonly string[];
-  /** Keys of identifiers: their `--set` is removed. */
-  keys?: readonly string[];
   /** Flags and values to add. One that is not repeatable, or is for the same column, replaces what was typed. */
   plus?: readonly string[];
 }
@@ -41,8 +39,6 @@ export interface Commands {
   command(...words: readonly string[]): string;
   /** The command line that was typed, with other flags. Flags that another command does not take are left out. */
   again(changes: Changes): string;
-  /** Whether a flag was typed that `again` removes because of these columns and keys of identifiers. */
-  hasRuleFor(identifiers: readonly string[], keys: readonly string[]): boolean;
   /** Whether a flag was typed. */
   wasTyped(long: string): boolean;
   /** Whether this command was typed. */
@@ -83,49 +79,48 @@ const PLACELESS = /^(?:help|completion) /;
 /** Commands that edit the config file: `--account` would change which key they edit. */
 const EDITING = /^config (?:init|get|set|unset|path)$/;
 
+/** Flags that say something about a column or a key. */
+const RULES = ['--map', '--exclude', '--type', '--set'];
+
 export function commandsOf(running: Running, isShared = false): Commands {
   const typed = typedIn(running.argv);
   const compose = (
     words: readonly string[],
-    flags: readonly string[],
-    files: readonly string[],
+    flags: readonly string[] = [],
+    files: readonly string[] = [],
     isRemoved: (long: string) => boolean = () => false,
   ): string => {
-    const [first = '', second = ''] = words;
-    const names = namesFor(`${first} ${second}`, typed);
+    const names = namesFor(`${words[0]} ${words[1] ?? ''}`, typed);
     const carried = carriedBy(running, typed, names, isRemoved);
     const behind = files.some((file) => file.startsWith('-') && file !== '-') ? ['--', ...files] : null;
     const all = [...words, ...(behind ? [] : files), ...flags, ...carried.flags, ...(behind ?? [])];
     return [...carried.variables, 'profiles', ...all.map(shellOf(running.world.platform).word)].join(' ');
   };
   return {
-    command: (...words) => compose(words, [], []),
-    again: ({
-      command = typed.command ?? 'import',
-      paths = typed.paths,
-      without,
-      only,
-      identifiers = [],
-      keys = [],
-      plus = [],
-    }) => {
-      const added = typedIn(plus).flags.map(([long]) => long);
+    command: (...words) => compose(words),
+    again: ({ command = typed.command ?? 'import', paths = typed.paths, ...changes }) => {
+      const { without = [], only, identifiers = [], plus = [] } = changes;
+      const added = typedIn(plus).flags;
       const isRemoved = (long: string): boolean =>
-        without?.includes(long) || (added.includes(long) && !optionTyped(long)?.repeatable);
+        without.includes(long) || (added.some(([name]) => name === long) && !optionTyped(long)?.repeatable);
       const kept = typed.flags.flatMap(([long, words]) => {
-        const commands = optionTyped(long)?.commands;
-        const taken = command === typed.command || commands?.some((name) => name === command || name === '*');
+        const option = optionTyped(long);
+        const taken =
+          command === typed.command || option?.commands.some((name) => name === command || name === '*');
         const stays = taken && !isRemoved(long) && (only === undefined || only.includes(long));
-        if (!stays || CHOOSING_FLAGS.has(long) || isRuleFor(identifiers, keys, long, words)) return [];
-        const isPair = optionTyped(long)?.distinct || long === '--option';
-        if (isPair && isReplaced(long, words, plus)) return [];
+        if (!stays || CHOOSING_FLAGS.has(long)) return [];
+        const partsOf = ([first, second]: readonly string[]): string[] =>
+          (second ?? first!.slice(long.length + 1)).split('=');
+        const [left = '', right] = partsOf(words);
+        if (RULES.includes(long) && identifiers.includes(left) && right !== 'lower') return [];
+        // A pair that is added replaces one with the same left side.
+        const isPair = option?.distinct || long === '--option';
+        if (isPair && added.some(([name, own]) => name === long && partsOf(own)[0] === left)) return [];
         return isShared && long === '--set' ? words.map(withoutValue) : words;
       });
       const more = plus.map((word, at) => (isShared && plus[at - 1] === '--set' ? withoutValue(word) : word));
       return compose([command], [...kept, ...more], paths, isRemoved);
     },
-    hasRuleFor: (identifiers, keys) =>
-      typed.flags.some(([long, words]) => isRuleFor(identifiers, keys, long, words)),
     wasTyped: (long) => typed.flags.some(([name]) => name === long),
     get account() {
       return running.settings?.()?.account ?? running.chosen?.account ?? null;
@@ -136,41 +131,14 @@ export function commandsOf(running: Running, isShared = false): Commands {
     },
     isOf: (command) => typed.command === command,
     paths: typed.paths,
-    at: (chosen, settings) =>
-      commandsOf(
-        { ...running, chosen: { ...running.chosen, ...chosen }, settings: () => settings },
-        isShared,
-      ),
+    at: (chosen, settings) => {
+      const there = { ...running, chosen: { ...running.chosen, ...chosen }, settings: () => settings };
+      return commandsOf(there, isShared);
+    },
     get shared() {
       return commandsOf(running, true);
     },
   };
-}
-
-const valueIn = (long: string, words: readonly string[]): string =>
-  words.length > 1 ? words[1]! : words[0]!.slice(long.length + 1);
-
-/** Whether a pair is added that has the same left side. */
-function isReplaced(long: string, words: readonly string[], plus: readonly string[]): boolean {
-  const [left] = valueIn(long, words).split('=');
-  return typedIn(plus).flags.some(
-    ([name, added]) => name === long && valueIn(name, added).split('=')[0] === left,
-  );
-}
-
-/** Whether a flag is a rule that an identifier cannot have. */
-function isRuleFor(
-  identifiers: readonly string[],
-  keys: readonly string[],
-  long: string,
-  words: readonly string[],
-): boolean {
-  const value = valueIn(long, words);
-  if (long === '--set') return keys.some((key) => value.startsWith(`${key}=`));
-  if (long === '--exclude') return identifiers.includes(value);
-  if (long !== '--map' && long !== '--type') return false;
-  const isKept = (column: string): boolean => long === '--type' && value === `${column}=lower`;
-  return identifiers.some((column) => value.startsWith(`${column}=`) && !isKept(column));
 }
 
 const withoutValue = (word: string): string => word.replace(/^((?:--set=)?[^=]*=).*$/s, '$1…');
@@ -184,37 +152,31 @@ function namesFor(path: string, typed: Typed): readonly Choosing[] {
   return hasWritten ? ['config', 'account', 'state'] : CHOOSING;
 }
 
-interface Carried {
-  /** Variables before the command, `NAME=value`, for settings without a flag. */
-  variables: string[];
-  flags: string[];
-}
-
+/** The flags that are carried, and the variables before the command, for settings without a flag. */
 function carriedBy(
   { world, chosen = {}, settings }: Running,
   typed: Typed,
   names: readonly Choosing[],
   isRemoved: (long: string) => boolean,
-): Carried {
+): { variables: string[]; flags: string[] } {
   const { env, platform } = world;
   const found = settings?.() ?? null;
   const typedWords = (long: string): string[] | undefined =>
-    typed.flags.filter(([flag]) => flag === long).at(-1)?.[1];
-
+    typed.flags.findLast(([flag]) => flag === long)?.[1];
   /** A location that `XDG_CONFIG_HOME` or `XDG_STATE_HOME` has changed. */
-  const moved = (locate: typeof configLocation | typeof stateLocation): string | undefined => {
+  const moved = (locate: typeof configLocation): string | undefined => {
     try {
       const { value } = locate(world, chosen);
       const plain = { ...env, XDG_CONFIG_HOME: undefined, XDG_STATE_HOME: undefined };
-      if (value === locate({ ...world, env: plain }, chosen).value) return undefined;
+      const isMoved = value !== locate({ ...world, env: plain }, chosen).value;
       // A config file that is named must be there.
-      return locate === stateLocation || existsSync(value) ? value : undefined;
+      return isMoved && (locate === stateLocation || existsSync(value)) ? value : undefined;
     } catch {
       return undefined;
     }
   };
   /** This machine's own folder, if a variable has chosen it. */
-  const machineFolder = (): string | undefined => env[GLOBAL.stateDir.env] || moved(stateLocation);
+  const folder = env[GLOBAL.stateDir.env] || moved(stateLocation);
   /** Whether another setting makes this variable ignored: as a flag, it would apply. */
   const isIgnored = (name: Choosing): boolean => {
     if (found) return found.origins[ORIGIN[name]] !== `environment ${GLOBAL[name].env}`;
@@ -227,8 +189,8 @@ function carriedBy(
     const value = env[GLOBAL[name].env] || undefined;
     if (name === 'config') return value ?? moved(configLocation);
     if (name !== 'state') return value === undefined || isIgnored(name) ? undefined : value;
-    const isInFile = found?.origins.state?.startsWith(found.configPath) ?? false;
-    if (value === undefined) return isInFile ? undefined : machineFolder();
+    const isInFile = found?.origins.state?.startsWith(found.configPath);
+    if (value === undefined) return isInFile ? undefined : folder;
     // A password is not printed: the reader's environment has it, too.
     return hasPassword(value) ? undefined : value;
   };
@@ -253,10 +215,8 @@ function carriedBy(
   if (names !== CHOOSING) return { variables, flags };
   // Beside a database, this machine has a folder of its own.
   const isDatabase = [env[GLOBAL.state.env] ?? '', ...flags].some((text) => /^postgres(ql)?:/i.test(text));
-  const folder = machineFolder();
-  if (folder !== undefined && (isDatabase || found?.state.kind === 'postgres')) {
+  if (folder !== undefined && (isDatabase || found?.state.kind === 'postgres'))
     assign(GLOBAL.stateDir.env, folder);
-  }
   const hosts = found ? [found.baseUrl, found.lookupBaseUrl] : flags;
   const isPlain = hosts.some((host) => host?.startsWith('http://') && !isLoopback(new URL(host).hostname));
   if (env.PROFILES_ALLOW_HTTP && isPlain) assign('PROFILES_ALLOW_HTTP', env.PROFILES_ALLOW_HTTP);

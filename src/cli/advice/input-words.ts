@@ -35,21 +35,18 @@ export const suggestedLines = (column: string, types: readonly string[]): string
  * The command for the most likely reading of the columns. For several inputs, it uses a mapping file, because the
  * columns of one file may not fit the others.
  */
-function readAs(reading: Reading, { hasRuleFor, wasTyped }: Commands): Line[] {
-  const { path, paths, kind, column, company, hasRule } = reading;
+function readAs({ path, paths, kind, column, company, hasRule }: Reading, { wasTyped }: Commands): Line[] {
   // The command already writes a mapping file.
   if (wasTyped('--write-mapping')) return [];
-  const identifiers = company === null ? [column] : [column, company];
-  const keys = [ID_FIELD[kind], ID_FIELD.companies];
   const rows = `if the rows are ${kind} by ${column}`;
-  // A flag cannot undo a rule of the file, so no command would work. A rule of a flag is left out.
-  if (hasRule && wasTyped('--mapping') && !hasRuleFor(identifiers, keys)) {
+  // A flag cannot undo a rule of the file, so no command would work.
+  if (hasRule && wasTyped('--mapping'))
     return [`${rows}: say so in the mapping file ("id"), and leave out its rules for identifiers`];
-  }
   const without = ['--kind', '--id'];
+  const identifiers = [column, company ?? column, ID_FIELD[kind]];
   if (paths.length > 1) {
     const by = (command: string, more: string, flag: string) => ({
-      ...{ command, paths, identifiers, keys, without: [...without, more], plus: [flag, 'mapping.json'] },
+      ...{ command, paths, identifiers, without: [...without, more], plus: [flag, 'mapping.json'] },
     });
     const inspect = by('inspect', '--json', '--write-mapping');
     return [
@@ -59,12 +56,7 @@ function readAs(reading: Reading, { hasRuleFor, wasTyped }: Commands): Line[] {
   }
   const named = company === null || wasTyped('--company-id') ? [] : ['--company-id', company];
   const plus = ['--kind', kind, '--id', column, ...named];
-  const lost = 'this leaves out --set company_id: name the column of companies with --company-id';
-  const isOneCompany = kind === 'users' && hasRuleFor([], [ID_FIELD.companies]);
-  return [
-    { do: rows, again: { command: 'import', paths: [path], without, identifiers, keys, plus } },
-    ...(isOneCompany ? [lost] : []),
-  ];
+  return [{ do: rows, again: { command: 'import', paths: [path], without, identifiers, plus } }];
 }
 
 /** How a workbook has the cells of a type, which a spreadsheet program shows in other ways. */
@@ -114,9 +106,9 @@ export const INPUT_WORDS = {
     },
   ],
   kind_ambiguous: ({ path, user, company }) => {
-    const as = (kind: Kind, column: string, without: readonly string[]) => ({
-      ...{ command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] },
-    });
+    const as = (kind: Kind, column: string, without: readonly string[]) => {
+      return { command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] };
+    };
     return [
       { do: 'if its rows are companies', again: as('companies', company, IDENTIFIERS) },
       { do: 'if they are users', again: as('users', user, ['--id', '--user-id']) },

@@ -45,13 +45,11 @@ export interface Known {
 }
 
 /** Flags for reports and limits of the first command only. */
-const OF_ONE_RUN = [
-  ...['--json', '--ndjson', '--quiet', '--debug', '--dry-run', '--save-plan', '--resume', '--yes'],
-];
+const OF_ONE_RUN = '--json --ndjson --quiet --debug --dry-run --save-plan --resume --yes'.split(' ');
 const SETTINGS = ['interval', 'retries', 'retry_delay', 'max_retry_after', 'busy_timeout', 'isolate_jobs'];
 /** Flags that are part of a saved plan, and so need not be typed again. */
 const IN_PLAN = [
-  ...['--canary', '--max-changed', '--concurrency', '--no-wait', '--wait', '--on-failure'],
+  ...'--canary --max-changed --concurrency --no-wait --wait --on-failure'.split(' '),
   ...SETTINGS.map((key) => `-o ${key}`),
 ];
 /** More would make a command longer than a screen. */
@@ -65,13 +63,10 @@ export function nextSteps(summary: Summary, known: Known): Step[] {
   const steps = [...(resume === null ? follow(summary) : []), ...stepsOf(summary, known)];
   const isGood =
     status === 'completed' || status === 'submitted' || (status === 'planned' && rows.rejected === 0);
-  if (steps.length === 0 && !isGood) {
-    steps.push(
-      run === null
-        ? { do: 'check the settings', run: ['doctor'] }
-        : { do: 'see what became of its rows', run: ['runs', run] },
-    );
-  }
+  if (steps.length === 0 && !isGood && run === null)
+    steps.push({ do: 'check the settings', run: ['doctor'] });
+  else if (steps.length === 0 && !isGood && run)
+    steps.push({ do: 'see what became of its rows', run: ['runs', run] });
   return steps.map((step) => ({
     what: step.do,
     command: commandText(step, commands),
@@ -98,12 +93,10 @@ function stepsOf(summary: Summary, known: Known): Command[] {
     case 'failed':
     case 'partial':
       return [...sendFailed(summary, known), ...sendOthers(summary, known), ...importRejects(summary, known)];
-    case 'stopped':
-    case 'interrupted':
-    case 'timed_out':
-      return sendAll(known, 'start again with', []);
     case 'completed':
       return [];
+    default:
+      return sendAll(known, 'start again with', []);
   }
 }
 
@@ -124,9 +117,8 @@ function sendAll({ commands }: Known, what: string, plus: readonly string[]): Co
 function sendPlanned(known: Known, what: string, plus: readonly string[] = []): Command[] {
   const { plan } = known;
   if (plan === undefined) return sendAll(known, what, plus);
-  return [
-    { do: what, again: { command: 'apply', paths: [plan], without: [...OF_ONE_RUN, ...IN_PLAN], plus } },
-  ];
+  const without = [...OF_ONE_RUN, ...IN_PLAN];
+  return [{ do: what, again: { command: 'apply', paths: [plan], without, plus } }];
 }
 
 /** Sends everything, once the user has looked at the changes. */
@@ -174,20 +166,12 @@ const neededBy = ({ problem }: Summary['causes'][number]): number =>
 
 /** The flags with which the rows of a cause are read, and every other row as before. @param isOfAll whether these are all rows */
 function readingFlags(problem: Problem, isOfAll: boolean): string[] {
-  switch (problem.code) {
-    case 'cells_of_other_type':
-      return problem.isWider || (isOfAll && problem.type !== 'string')
-        ? ['--type', `${problem.column}=${problem.type}`]
-        : [];
-    case 'over_limit':
-      return limitFlags(problem);
-    case 'stray_quotes':
-      return ['--lenient-quotes'];
-    case 'white_space':
-      return ['--trim'];
-    default:
-      return [];
-  }
+  if (problem.code === 'over_limit') return limitFlags(problem);
+  if (problem.code === 'stray_quotes') return ['--lenient-quotes'];
+  if (problem.code === 'white_space') return ['--trim'];
+  if (problem.code !== 'cells_of_other_type') return [];
+  const { isWider, column, type } = problem;
+  return isWider || (isOfAll && type !== 'string') ? ['--type', `${column}=${type}`] : [];
 }
 
 /** Sends the valid rows of earlier runs that sent nothing. */
@@ -210,22 +194,11 @@ function importRejects({ files, rows }: Summary, known: Known): Command[] {
 }
 
 /** Another import, in which only the values that this one sets are kept, if it `sets` them. */
-function importOf(
-  known: Known,
-  what: string,
-  paths: readonly string[],
-  sets: boolean,
-  plus: readonly string[] = [],
-): Command {
+function importOf(known: Known, what: string, paths: string[], sets: boolean, flags: string[] = []): Command {
   const set = sets ? (known.set ?? []) : [];
-  return {
-    do: what,
-    again: {
-      ...{ command: 'import', paths, only: sets ? ['--set'] : [] },
-      without: set.length > 0 ? ['--set'] : [],
-      plus: [...plus, ...set.flatMap((pair) => ['--set', pair])],
-    },
-  };
+  const plus = [...flags, ...set.flatMap((pair) => ['--set', pair])];
+  const without = set.length > 0 ? ['--set'] : [];
+  return { do: what, again: { command: 'import', paths, only: sets ? ['--set'] : [], without, plus } };
 }
 
 /** Sends the rows of requests that failed, are short, were refused, or are untraceable. */
@@ -240,14 +213,10 @@ function sendFailed({ run, rows }: Summary, { failed: all }: Known): Command[] {
   );
   const resume = ['resume', run, '--failed'];
   // If several failed and none completed, the search for rows at fault would not start.
-  return atFault.length > 0 && (rows.completed > 0 || atFault.length < 3)
-    ? [
-        {
-          do: 'find the rows at fault, and send the others again',
-          run: [...resume, '--on-failure', 'isolate'],
-        },
-      ]
-    : [{ do: 'send the failed rows again', run: resume }];
+  const isSearched = atFault.length > 0 && (rows.completed > 0 || atFault.length < 3);
+  if (!isSearched) return [{ do: 'send the failed rows again', run: resume }];
+  const what = 'find the rows at fault, and send the others again';
+  return [{ do: what, run: [...resume, '--on-failure', 'isolate'] }];
 }
 
 function follow({ run, jobs }: Summary): Command[] {

@@ -21,15 +21,14 @@ const STATE_FOLDER = {
 export const LIST_RUNS: Line = { do: 'to list all imports', run: ['runs'] };
 export const LIST_JOBS: Line = { do: 'to list the known jobs', run: ['jobs'] };
 const checksTheRest = ({ isOf }: Commands): Line[] =>
-  isOf('doctor') || isOf('config') ? [] : [{ do: 'to check the rest', run: ['doctor'] }];
+  isOf('doctor') ? [] : [{ do: 'to check the rest', run: ['doctor'] }];
 
 /** Flags with placeholders for private values. */
-const blanks = (flag: string, names: readonly string[]): string[] =>
-  names.map((name) => `--${flag} ${shellWord(name)}…`);
-const privateFlags = ({ set, where }: { set: readonly string[]; where: readonly string[] }): string => {
-  const keys = set.map((key) => `${key}=`);
-  return [...blanks('set', keys), ...blanks('where', where)].join(' ');
-};
+const privateFlags = ({ set, where }: { set: readonly string[]; where: readonly string[] }): string =>
+  [
+    ...set.map((key) => `--set ${shellWord(`${key}=`)}…`),
+    ...where.map((name) => `--where ${shellWord(name)}…`),
+  ].join(' ');
 
 /**
  * The same command, continuing the run, with other flags. None for `identify`, which does not take these flags, and none
@@ -79,10 +78,7 @@ const WORDS: Dictionary = {
   }),
   import_running: ({ run }, { isOf }) => {
     const does = ['import', 'apply', 'resume'].some(isOf) ? ' (--wait-for-lock 10m does)' : '';
-    return {
-      do: `wait for it to end${does}; to see its progress`,
-      run: run === null ? ['runs'] : ['runs', run],
-    };
+    return { do: `wait for it to end${does}; to see its progress`, run: ['runs', ...(run ? [run] : [])] };
   },
   rejects_of_unknown_run: ({ path }) =>
     `put ${shellWord(`${path}.json`)} beside it, use the state that its run used, or say what the columns are: --mapping <file>, --type '*=string' (all columns are text), or --type '*=auto'`,
@@ -152,10 +148,7 @@ const filled = (said: Said, problem: Problem): Said =>
   ) as Said;
 
 /** The texts for a problem. @param commands composes commands for this command line */
-export function wordsOf(
-  problem: Problem,
-  commands: Commands = BARE,
-): { message?: string | undefined; hint?: string | undefined } {
+export function wordsOf(problem: Problem, commands: Commands = BARE) {
   const entry = WORDS[problem.code] as Dictionary['plan_newer'];
   const said = typeof entry === 'function' ? entry(problem as never, commands) : filled(entry, problem);
   const isWords = typeof said === 'object' && !('length' in said) && !('do' in said);
@@ -164,10 +157,7 @@ export function wordsOf(
 }
 
 /** An error as text. @param commands composes commands for this command line */
-export function errorWords(
-  error: ProfilesError,
-  commands: Commands = BARE,
-): { message: string; hint: string | undefined } {
+export function errorWords(error: ProfilesError, commands: Commands = BARE) {
   const { message, hint } = error.problem ? wordsOf(error.problem, commands) : {};
   return { message: message ?? error.message, hint: hint ?? hintOf(error, commands) ?? error.hint };
 }

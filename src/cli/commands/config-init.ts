@@ -1,7 +1,7 @@
 /** `profiles config init`: writes the config file from flags, from answers at a terminal, or from both. */
 
 import { addAbortSignal } from 'node:stream';
-import { AuthError, ConfigError, Exit, type ExitCode } from '../../engine/errors.js';
+import { ConfigError } from '../../engine/errors.js';
 import { parseHost } from '../../engine/service/address.js';
 import { withoutPassword } from '../../engine/state/location.js';
 import { errorWords } from '../advice/words.js';
@@ -14,35 +14,23 @@ import type { Check, Prompter } from '../prompts/plain.js';
 import type { ConfigFile, Key, ReadConfig, Scalar } from '../settings/index.js';
 import * as settings from '../settings/index.js';
 import { parseValue } from '../settings/schema.js';
-import { type Ended, print, say } from './command.js';
-import { checkService, type Finding, worst } from './doctor-checks.js';
+import { print, say } from './command.js';
 
-/**
- * Keeps existing values, unless a flag or an answer replaces them. With `check` (off with `--no-check`),
- * hosts and token are tried before anything is written.
- */
-export async function init(check: boolean, context: Context): Promise<Ended> {
+/** Keeps existing values, unless a flag or an answer replaces them. */
+export async function init(_: unknown, context: Context): Promise<void> {
   const config = await openConfig(context);
   const prompt = canAsk(context) ? await openPrompter(context) : null;
   if (prompt) await say(context, `Writing ${config.path}. Press Enter to keep the value that is shown.`);
   const { region, answers } = await askAll(config.content, prompt, context);
-  const failure = check ? await tryOut({ ...config, content: changed(config, answers) }, context) : Exit.done;
-  if (failure !== Exit.done && !(await prompt?.confirm('Write these settings anyway?', false))) {
-    const message = `nothing was written to ${config.path}`;
-    await say(context, `${message}; to write it without trying it, as when you are offline, add --no-check`);
-    return { exit: failure, message };
-  }
   const content = await change(config, answers);
   await say(context, `wrote ${config.path}`);
-  await report({ path: config.path, region, content }, context);
+  await report(config.path, region, content, context);
 }
 
 /** The values of a file: a chosen account's own, and else also those at the top. */
 function valuesOf(content: ConfigFile, flags: GlobalFlags) {
-  const own = (name: string): string | undefined =>
-    settings.valueAt(content, givenKey(name, flags).path)?.toString();
-  const current = (name: string): string | undefined =>
-    own(name) ?? settings.valueAt(content, name.split('.'))?.toString();
+  const own = (name: string) => settings.valueAt(content, givenKey(name, flags).path)?.toString();
+  const current = (name: string) => own(name) ?? settings.valueAt(content, name.split('.'))?.toString();
   return { own, current };
 }
 
@@ -63,13 +51,12 @@ async function askAll(content: ConfigFile, prompt: Prompter | null, context: Con
     fallback?: string,
   ): Promise<string | undefined> => {
     const before = current(name) ?? fallback;
-    let text = given;
-    if (given === undefined && prompt) {
-      const check = checked((typed) => typed !== '' && read(typed), context);
-      text = (await prompt.text(question, { initial: before, check })) || before;
-    } else if (given === undefined) text = fallback === undefined ? undefined : before;
-    if (text === undefined) return before;
-    const value = read(text);
+    const check = checked((typed) => typed !== '' && read(typed), context);
+    const asked =
+      given ??
+      (prompt ? (await prompt.text(question, { initial: before, check })) || before : fallback && before);
+    if (asked === undefined) return before;
+    const value = read(asked);
     answers.set(givenKey(name, flags).path, value);
     return String(value);
   };
@@ -99,7 +86,7 @@ async function askToken(
   prompt: Prompter | null,
   context: Context,
 ): Promise<settings.Secret | null> {
-  if (['token_command', 'token_file'].some((key) => own(key) !== undefined)) return null;
+  if (own('token_command') !== undefined || own('token_file') !== undefined) return null;
   if (!prompt) return context.stdin().isTTY ? null : settings.readToken(await readAll(context), 'stdin');
   const before = own('token');
   const read = (text: string): settings.Secret | null => settings.readToken(text, 'the prompt');
@@ -122,19 +109,15 @@ const checked =
   };
 
 /** Prints what the file contains now, and what is still missing. */
-async function report(
-  { path, region, content }: { path: string; region: string; content: ConfigFile },
-  context: Context,
-): Promise<void> {
-  const { flags } = context;
-  const account = flags.account ?? null;
-  const { own, current } = valuesOf(content, flags);
+async function report(path: string, region: string, content: ConfigFile, context: Context): Promise<void> {
+  const { account = null } = context.flags;
+  const { own, current } = valuesOf(content, context.flags);
   const host = (key: 'base_url' | 'lookup_base_url', what: string): string | null => {
     if (region === 'sandbox') return null;
     const direct = account === null ? undefined : own(key);
     const found = direct ?? current(`regions.${region}.${key}`) ?? null;
-    const set = settings.setHost(region, key);
-    if (!found) context.warn({ do: `region "${region}" has no ${what} yet; run`, ...set });
+    if (!found)
+      context.warn({ do: `region "${region}" has no ${what} yet; run`, ...settings.setHost(region, key) });
     return found;
   };
   const [base_url, lookup_base_url] = [host('base_url', 'host'), host('lookup_base_url', 'lookup host')];
@@ -146,40 +129,6 @@ async function report(
   await say(context, { do: 'check it with', run: ['doctor'] });
   const token = secret === undefined ? null : shown('token', secret);
   await print(context, { path, account, region, base_url, lookup_base_url, token }, '', 0);
-}
-
-/** Variables that are ignored in the trial, because later commands may run without them. */
-const OVERRIDES = /^PROFILES_(?:TOKEN|TOKEN_FILE|REGION|BASE_URL|LOOKUP_BASE_URL|ACCOUNT)$/;
-
-/**
- * Sends requests to the hosts if there are both a host and a token, and prints the results. A token that cannot be read
- * is a failure like a host that does not answer.
- * @returns the exit code of `doctor` with these settings
- */
-async function tryOut(config: ReadConfig, context: Context): Promise<ExitCode> {
-  const env = Object.fromEntries(Object.entries(context.env).filter(([name]) => !OVERRIDES.test(name)));
-  const { account, config: file, requestTimeout } = context.flags;
-  const given = Object.entries({ account, config: file, requestTimeout });
-  const flags = Object.fromEntries(given.filter(([, value]) => value !== undefined));
-  const found = settings.decideSettings({ world: { ...context, env }, flags, config });
-  if (found.embedded || found.baseUrl === null || !settings.hasToken(found)) return Exit.done;
-  await say(context, `trying ${found.baseUrl}…`);
-  const findings: Finding[] = [];
-  try {
-    const token = await settings.requireToken(found, context);
-    for await (const finding of checkService(context, found, token)) {
-      findings.push(finding);
-      const { check, status, message, hint } = finding;
-      if (status !== 'ok') await say(context, [`  ${check}: ${message}`, hint ?? []].flat());
-    }
-  } catch (error) {
-    if (!(error instanceof AuthError)) throw error;
-    await say(context, `  token: ${error.message}`);
-    return error.exit;
-  }
-  const exit = worst(findings);
-  if (exit === Exit.done) await say(context, '  it answers, and accepts the token');
-  return exit;
 }
 
 /** Reads the config file; a missing one counts as empty. @throws ConfigError */
@@ -194,18 +143,12 @@ export function givenKey(name: string, { account }: GlobalFlags): Key {
 
 export type Values = Iterable<readonly [path: readonly string[], value: Scalar | undefined]>;
 
-/** Returns the content of the file with these values; `undefined` removes one. */
-function changed({ content }: ReadConfig, values: Values): ConfigFile {
+/** Writes the file with these values, of which `undefined` removes one, and returns its content. @throws ConfigError */
+export async function change({ path, content }: ReadConfig, values: Values): Promise<ConfigFile> {
   let after = content;
-  for (const [path, value] of values) after = settings.withValue(after, path, value);
+  for (const [key, value] of values) after = settings.withValue(after, key, value);
+  await settings.writeConfig(path, after);
   return after;
-}
-
-/** Writes the file with these values, and returns its content. @throws ConfigError */
-export async function change(config: ReadConfig, values: Values): Promise<ConfigFile> {
-  const content = changed(config, values);
-  await settings.writeConfig(config.path, content);
-  return content;
 }
 
 /** The value as it may be printed: the last four characters of a token, and a URL without its password. */
@@ -223,8 +166,7 @@ const PATIENCE_S = 30;
 
 /** Reads all of stdin, once. @throws UsageError if it has not ended after 30 s; InterruptedError */
 export function readAll({ stdin, stop, clock }: Pick<Context, 'stdin' | 'stop' | 'clock'>): Promise<string> {
-  const late = new AbortController();
-  const ended = new AbortController();
+  const [late, ended] = [new AbortController(), new AbortController()];
   clock.sleep(PATIENCE_S * 1_000, ended.signal).then(
     () => late.abort(),
     () => {}, // it ended in time
@@ -232,9 +174,8 @@ export function readAll({ stdin, stop, clock }: Pick<Context, 'stdin' | 'stop' |
   return stopOnSignal({ stop }, async (signal) => {
     const chunks: Buffer[] = [];
     try {
-      for await (const chunk of addAbortSignal(AbortSignal.any([signal, late.signal]), stdin())) {
+      for await (const chunk of addAbortSignal(AbortSignal.any([signal, late.signal]), stdin()))
         chunks.push(Buffer.from(chunk as string | Uint8Array));
-      }
     } catch (error) {
       if (!late.signal.aborted) throw error;
       const hint = 'redirect a file (< token.txt) or nothing (< /dev/null)';

@@ -3,10 +3,9 @@ import { existsSync } from 'node:fs';
 import { ConfigError } from '../../engine/errors.js';
 import { hasPassword } from '../../engine/state/location.js';
 import { writeDuration } from '../../engine/util/duration.js';
-import { nearest } from '../../engine/util/nearest.js';
 import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { camelCase, GLOBAL, OTHERS, usage, valuesOf } from '../options/index.js';
+import { camelCase, GLOBAL, usage } from '../options/index.js';
 import { safeLine } from '../output/terminal.js';
 import { canAsk, openPrompter } from '../prompts/index.js';
 import type { ConfigFile, Key, Scalar } from '../settings/index.js';
@@ -18,23 +17,11 @@ import { list } from './list.js';
 
 export const command = spec({
   commands: {
-    init: spec({
-      options: (_, flags) => valuesOf(OTHERS, flags).check,
-      run: init,
-    }),
-    list: list({
-      find: inEffect,
-    }),
-    get: spec({
-      run: get,
-    }),
-    set: spec({
-      options: (words, _, context) => toSet(words, context),
-      run: set,
-    }),
-    unset: spec({
-      run: unset,
-    }),
+    init: spec({ run: init }),
+    list: list({ find: inEffect }),
+    get: spec({ run: get }),
+    set: spec({ options: (words, _, context) => toSet(words, context), run: set }),
+    unset: spec({ run: unset }),
     path: spec({
       run: async (_, context) => {
         const { value, origin } = settings.configLocation(context, context.flags);
@@ -54,24 +41,21 @@ const printValue = (document: object, value: string, context: Context): Promise<
 async function inEffect(_: unknown, context: Context) {
   const found = await context.settings();
   const { content, path } = await openConfig(context);
+  const { account, region, baseUrl: base_url, lookupBaseUrl: lookup_base_url, confirm } = found;
   const values: Record<string, Scalar | null> = {
-    account: found.account,
-    region: found.region,
-    base_url: found.baseUrl,
-    lookup_base_url: found.lookupBaseUrl,
+    ...{ account, region, base_url, lookup_base_url, confirm },
     // `token_command` is not run for this: the origin shows that it is set.
     token: found.token === null ? null : String(found.token),
     state: settings.stateName(found),
     state_dir: found.stateDir,
     request_timeout: writeDuration(found.timeoutMs),
-    confirm: found.confirm,
     'history.keep': writeDuration(found.historyKeepMs),
   };
   const records = Object.entries(found.origins).map(([key, origin]) => {
     const value = key in values ? values[key] : found.importDefaults[camelCase(key.replace('import.', ''))];
     return { key, value: value ?? null, origin };
   });
-  const inFile = [...settings.leaves(content)].flatMap(([parts, value]) => {
+  const inFile = settings.leaves(content).flatMap(([parts, value]) => {
     const key = parts.join('.');
     return /^(?:regions|accounts)\./.test(key) ? [{ key, value: shown(key, value), origin: path }] : [];
   });
@@ -92,11 +76,8 @@ async function get([name = '']: readonly string[], context: Context): Promise<vo
   await printValue({ key, value: safe }, asText(safe), context);
 }
 
-interface ToSet {
-  key: Key;
-  /** Null for a token: it is read later, after the file was checked. */
-  value: Scalar | null;
-}
+/** @param value null for a token: it is read later, after the file was checked */
+type ToSet = { key: Key; value: Scalar | null };
 
 /** @throws UsageError for a token on the command line, or for another key without a value */
 function toSet([name = '', text]: readonly string[], context: Context): ToSet {
@@ -110,12 +91,8 @@ function toSet([name = '', text]: readonly string[], context: Context): ToSet {
       { do: 'to read it from a file', run, below: ' < file' },
     ]);
   }
-  if (text === undefined) {
-    throw usage(
-      `${key.name} needs a value`,
-      `${context.commands.command('config', 'set', key.name)} <value>`,
-    );
-  }
+  const command = context.commands.command('config', 'set', key.name);
+  if (text === undefined) throw usage(`${key.name} needs a value`, `${command} <value>`);
   if (hasPassword(text) && key.option.name === 'state') {
     const instead = `use PGPASSWORD or a password file, or set ${GLOBAL.state.env}`;
     throw usage(`a password ${visible}`, `leave it out and ${instead}`);
@@ -126,13 +103,11 @@ function toSet([name = '', text]: readonly string[], context: Context): ToSet {
 
 async function set({ key, value: given }: ToSet, context: Context): Promise<void> {
   const config = await openConfig(context);
-  if (key.name === 'account') checkAccount(String(given), config.content);
-  refuseSecondToken(key, config.content);
   const value = given ?? (await readSecret(key.name, context));
   const content = await change(config, [[key.path, value]]);
   const safe = shown(key.name, value);
   await say(context, `${key.name} = ${asText(safe)} in ${config.path}`);
-  warnAfter(key, String(value), content, context);
+  warnAfter(key, content, context);
   await print(context, { key: key.name, value: safe, path: config.path }, '', 0);
 }
 
@@ -150,28 +125,8 @@ async function readSecret(key: string, context: Context): Promise<string> {
   return token ? token.reveal() : refuse('the token is empty');
 }
 
-/** Refuses to set a second way to get the token: it would be unclear which one applies. */
-function refuseSecondToken({ name, path }: Key, content: ConfigFile): void {
-  const keys: readonly string[] = settings.TOKEN_KEYS;
-  if (!keys.includes(path.at(-1)!)) return;
-  const others = keys.map((key) => [...path.slice(0, -1), key]).filter((other) => other.join('.') !== name);
-  const other = others.find((each) => settings.valueAt(content, each) !== undefined)?.join('.');
-  if (other === undefined) return;
-  throw hinted(new ConfigError(`${other} is set, and ${name} would be a second token`), {
-    do: 'remove it first',
-    run: ['config', 'unset', other],
-  });
-}
-
-function checkAccount(name: string, { accounts = {} }: ConfigFile): void {
-  if (Object.hasOwn(accounts, name)) return;
-  const like = nearest(name, Object.keys(accounts));
-  const create = { do: 'create it with', run: ['config', 'init', '--account', name] };
-  throw hinted(new ConfigError(`unknown account "${name}"`), like ? `did you mean "${like}"?` : create);
-}
-
 /** Warns about what the user may have overlooked. */
-function warnAfter({ name, path, option }: Key, value: string, content: ConfigFile, context: Context): void {
+function warnAfter({ name, path, option }: Key, content: ConfigFile, context: Context): void {
   const { env, warn } = context;
   if (option.env !== undefined && path.length === 1 && env[option.env]) {
     warn(`${option.env} is set in this environment, and overrides it`);
@@ -181,16 +136,6 @@ function warnAfter({ name, path, option }: Key, value: string, content: ConfigFi
     const run = ['config', 'set', `accounts.${chosen}.token`];
     warn({ do: `account "${chosen}" is in use and has its own token; to set that`, run });
   }
-  const account = path[0] === 'accounts' ? content.accounts?.[path[1]!] : undefined;
-  const isKnown = [account?.regions, content.regions].some((all) => all && Object.hasOwn(all, value));
-  if (path.at(-1) !== 'region' || value === 'sandbox' || isKnown) return;
-  const like = nearest(value, settings.BUILT_IN_REGIONS);
-  const doubt = like !== undefined && like !== value ? ` (did you mean "${like}"?)` : '';
-  warn({
-    do: `region "${value}" has no hosts yet${doubt}; run`,
-    ...settings.setHost(value, 'base_url'),
-    or: [settings.setHost(value, 'lookup_base_url')],
-  });
 }
 
 const NAME = '[A-Za-z0-9][\\w-]*';

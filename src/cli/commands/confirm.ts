@@ -1,8 +1,7 @@
 /** What is asked before an import: whether to send, with `confirm: true` (contract §2), and whether to continue a run. */
 import { NotConfirmedError } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
-import type { Confirm } from '../../engine/run/deps.js';
-import type { StoredRun } from '../../engine/state/runs.js';
+import type { ImportDeps } from '../../engine/run/deps.js';
 import { count, grouped } from '../../engine/util/numbers.js';
 import { formatSize } from '../../engine/util/size.js';
 import { hinted } from '../advice/hint.js';
@@ -14,64 +13,57 @@ import { isAttended, openPrompter } from '../prompts/index.js';
 import { type Settings, tokenFrom } from '../settings/index.js';
 
 /**
- * Asks whether to send.
- * @throws NotConfirmedError if the answer is not yes; InterruptedError
- */
-type Ask = (what: string) => Promise<void>;
-
-/**
- * Makes the question; undefined if `confirm` is off or `--yes` was given.
+ * Makes the question whether to send; undefined if `confirm` is off or `--yes` was given.
  * @param pause clears the live display before the question
+ * @returns what throws NotConfirmedError if the answer is not yes; InterruptedError
  * @throws UsageError if there is no terminal to ask at
  */
-export async function confirmation(context: Context, pause = (): void => {}): Promise<Ask | undefined> {
+export async function confirmation(context: Context, pause = (): void => {}) {
   const { confirm, origins } = await context.settings();
   if (!confirm || context.flags.yes === true) return undefined;
   if (!isAttended(context)) {
     const send = context.commands.isOf('import') ? 'look at the plan with --dry-run, then send' : 'send';
-    throw hinted(
-      usage(`nothing is sent without a yes, and there is no terminal to ask on; see ${origins.confirm}`),
-      { do: `${send} without being asked`, again: { plus: ['--yes'] } },
-    );
+    const why = `nothing is sent without a yes, and there is no terminal to ask on; see ${origins.confirm}`;
+    throw hinted(usage(why), { do: `${send} without being asked`, again: { plus: ['--yes'] } });
   }
-  return async (what) => {
+  return async (what: string): Promise<void> => {
     pause();
-    if (!(await (await openPrompter(context)).confirm(`${what}\nSend?`, false))) {
+    if (!(await (await openPrompter(context)).confirm(`${what}\nSend?`, false)))
       throw new NotConfirmedError('not confirmed; nothing was sent');
-    }
   };
 }
 
 /** The same for an import: the question shows its totals. */
-export async function importConfirmation(context: Context, pause: () => void): Promise<Confirm | undefined> {
+export async function importConfirmation(
+  context: Context,
+  pause: () => void,
+): Promise<ImportDeps['confirm']> {
   const ask = await confirmation(context, pause);
-  if (!ask) return undefined;
-  const settings = await context.settings();
-  return async ({ plan, rows, continues }) => {
-    const lines = [
-      continues === null
-        ? `${count(rows, 'row')} in ${count(plan.requests, 'request')}, ${formatSize(plan.bytes)}`
-        : `${count(rows, 'row')} left of run ${continues}`,
-      `from ${plan.files.map(({ path }) => safeLine(path)).join(', ')}`,
-    ];
-    if (plan.changes) {
-      const { new: added, changed, refreshed, unchanged } = plan.changes;
-      const sent = `${grouped(added)} new, ${grouped(changed)} changed, ${grouped(refreshed)} refreshed`;
-      lines.push(`${sent}; ${grouped(unchanged)} unchanged ${unchanged === 1 ? 'is' : 'are'} left out`);
-    }
-    await ask([...lines, `to ${whereTo(settings)}`].join('\n'));
-  };
+  const to = whereTo(await context.settings());
+  return (
+    ask &&
+    (({ plan, rows, continues }) => {
+      const { new: added, changed, refreshed, unchanged } = plan.changes ?? {};
+      const sent = `${grouped(added ?? 0)} new, ${grouped(changed ?? 0)} changed, ${grouped(refreshed ?? 0)} refreshed`;
+      const lines = [
+        continues === null
+          ? `${count(rows, 'row')} in ${count(plan.requests, 'request')}, ${formatSize(plan.bytes)}`
+          : `${count(rows, 'row')} left of run ${continues}`,
+        `from ${plan.files.map(({ path }) => safeLine(path)).join(', ')}`,
+        ...(unchanged === undefined
+          ? []
+          : [`${sent}; ${grouped(unchanged)} unchanged ${unchanged === 1 ? 'is' : 'are'} left out`]),
+      ];
+      return ask([...lines, `to ${to}`].join('\n'));
+    })
+  );
 }
 
 /** The service that profiles would be sent to, in words. */
-export const whereTo = ({ baseUrl, ...settings }: Settings): string =>
-  safeLine(
-    serviceWords({
-      ...settings,
-      base_url: settings.embedded ? 'embedded' : (baseUrl ?? ''),
-      tokenFrom: tokenFrom(settings),
-    }),
-  );
+export function whereTo({ baseUrl, ...settings }: Settings): string {
+  const base_url = settings.embedded ? 'embedded' : (baseUrl ?? '');
+  return safeLine(serviceWords({ ...settings, base_url }, tokenFrom(settings)));
+}
 
 /**
  * At a terminal, asks whether to continue an unfinished run of the same files (contract §4); undefined if there is no
@@ -81,7 +73,7 @@ export function offerOf(
   { resume, full, dryRun }: ImportOptions,
   context: Context,
   pause: () => void,
-): ((run: StoredRun) => Promise<boolean>) | undefined {
+): ImportDeps['offer'] {
   if (resume || full || dryRun || !isAttended(context)) return undefined;
   return async ({ run, status, summary }) => {
     pause();

@@ -23,18 +23,20 @@ export function firstPage(command: Command, width: number): string {
     wrapTo(`${capital(argument.name())}: ${argument.description}`, columns),
   );
   const children = command.createHelp().visibleCommands(command);
+  const listed = (heading: string, of: readonly Command[]): Section => {
+    const rows = of.map((child) => [child.name(), child.description()] as const);
+    return [heading, twoColumns(rows, { left: 12, width: columns })];
+  };
   const first = entries.filter(({ tier }) => tier !== 2);
   const sections: Section[] =
     path === '*'
       ? [
-          ...groups(command.commands, (child) => child.helpGroup()).map(
-            ([heading, of]): Section => [heading, commandRows(of, columns)],
-          ),
+          ...groups(command.commands, (child) => child.helpGroup()).map((group) => listed(...group)),
           ['Global options', rowsOf(entries, columns, '*')],
         ]
       : [
           ...optionSections(first, columns, path),
-          ...(children.length > 0 ? [['Commands', commandRows(children, columns)] as const] : []),
+          ...(children.length > 0 ? [listed('Commands', children)] : []),
           ['More', more(path, entries, columns)],
         ];
   const text = command.description();
@@ -51,10 +53,11 @@ export function firstPage(command: Command, width: number): string {
  * @returns null if there is no such page
  */
 export function furtherPage(path: string, name: string): string | null {
-  const entries = optionsOf(path).filter(({ hidden }) => !hidden);
-  const isOnPage = ({ heading, tier, flag }: Entry): boolean =>
-    name === 'all' || (heading?.toLowerCase() === name && (tier === 2 || flag === false));
-  const of = furtherPages(path).length > 0 ? entries.filter(isOnPage) : [];
+  if (furtherPages(path).length === 0) return null;
+  const of = optionsOf(path).filter(({ heading, tier, flag, hidden }) => {
+    const isMore = heading?.toLowerCase() === name && (tier === 2 || flag === false);
+    return !hidden && (name === 'all' || isMore);
+  });
   if (of.length === 0) return null;
   const sections = optionSections(of, WIDTH, path).map((section) => section.join('\n'));
   return `${name === 'all' ? 'All' : 'More'} options of profiles ${path}\n\n${sections.join('\n')}`;
@@ -124,11 +127,10 @@ function optionSections(entries: readonly Entry[], width: number, path: string):
   return bySection(entries, path).map(([heading, of]) => [heading, rowsOf(of, width, path, left)]);
 }
 
-const rowsOf = (entries: readonly Entry[], width: number, path: string, left = LEFT): string =>
-  twoColumns(
-    entries.map((entry) => [termOf(entry), textOf(entry, path)]),
-    { left, width },
-  );
+function rowsOf(entries: readonly Entry[], width: number, path: string, left = LEFT): string {
+  const rows = entries.map((entry) => [termOf(entry), textOf(entry, path)] as const);
+  return twoColumns(rows, { left, width });
+}
 
 /** `-k, --kind <kind>`, with the long flags below each other; `-o retries=<n>` for a setting without a flag. */
 function termOf(entry: Entry): string {
@@ -144,12 +146,6 @@ function textOf(entry: Entry, path: string): string {
   const off = entry.off?.includes(path) ? `; ${entry.long.replace('--', '--no-')}: now` : '';
   return `${entry.summary}${off}${value === null ? '' : ` (default: ${value})`}`;
 }
-
-const commandRows = (commands: readonly Command[], width: number): string =>
-  twoColumns(
-    commands.map((child) => [child.name(), child.description()]),
-    { left: 12, width },
-  );
 
 /** The last section: settings, further pages, and the names of the global options. */
 function more(path: string, entries: readonly Entry[], width: number): string {

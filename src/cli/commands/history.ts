@@ -57,7 +57,7 @@ async function find({ kinds, id, unchanged }: Options, context: Context, { form 
   const fields = [...both, ...FIELDS, ...(form === 'table' ? ['age'] : [])];
   const records = found
     .flatMap((one) => one.records.map((record) => ({ ...record, kind: SINGULAR[one.kind] })))
-    .sort((a, b) => (a.at < b.at ? 1 : a.at > b.at ? -1 : 0))
+    .sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
     .map((record) => {
       const all: Record<string, unknown> = { ...record, age: ago(clock.now() - Date.parse(record.at)) };
       return Object.fromEntries(fields.map((field) => [field, all[field]]));

@@ -18,9 +18,8 @@ const identifyOf = (kind: Kind) =>
     options: ([id = ''], flags) => {
       if (id === '') throw usage('the identifier is empty', `profiles identify ${SINGULAR[kind]} <id>`);
       const { company = null, ...values } = given({ ...OTHERS, set: COLUMNS.set }, flags);
-      if (company === '') {
+      if (company === '')
         throw usage('--company: the identifier is empty', 'write --company <id>, or leave it out');
-      }
       for (const [key, value] of values.set ?? []) {
         if (key === ID_FIELD[kind])
           throw usage(`--set: "${key}" is the identifier, not metadata`, 'leave it out');
@@ -47,9 +46,7 @@ const identifyOf = (kind: Kind) =>
       const what = `${SINGULAR[kind]} ${safeLine(id)}, ${count(metadata.size, 'key')}`;
       await (await confirmation(context))?.(`${what}\nto ${whereTo(settings)}`);
       const deps = {
-        client: await context.client(),
-        state: await context.state(),
-        scope: await context.scope(),
+        ...{ client: await context.client(), state: await context.state(), scope: await context.scope() },
         ...{ clock, random: Math.random, abort },
         onWait: ({ job_id }: { job_id: string }) =>
           warn(`waiting for job ${job_id}: it is unfinished, and contains ${id}`),
@@ -88,9 +85,8 @@ function metadataOf({ metadata: json, set = [], unset = [] }: Metadata): Map<str
   for (const [key, value] of set) metadata.set(key, reading.jsonOfCell(value));
   for (const key of unset) {
     if (key === '') throw usage('--unset: the key is empty', 'write --unset <key>');
-    if (set.some(([name]) => name === key)) {
+    if (set.some(([name]) => name === key))
       throw usage(`--set ${key} and --unset ${key} contradict each other`, 'leave out one of them');
-    }
     metadata.set(key, 'null');
   }
   return metadata;

@@ -44,7 +44,7 @@ export async function importOptions(
     dryRun: options.dryRun || flags.savePlan !== undefined,
     changedOnly,
     maxChanged: changedOnly ? options.maxChanged : null,
-    invalid: invalidBound(table.valuesOf(table.REJECTING, all), flags),
+    invalid: invalidBound(all, flags),
     rejects: rejects ?? null,
     outcomes: outcomesFile(outcomes, context.cwd),
     failed: false,
@@ -85,17 +85,13 @@ function outcomesFile(path: string | undefined, cwd: string): string | null {
  * @param files paths by the flags that name them
  * @throws UsageError
  */
-export function checkFilesDiffer(
-  files: Readonly<Record<string, string | null | undefined>>,
-  cwd: string,
-): void {
+export function checkFilesDiffer(files: Record<string, string | null | undefined>, cwd: string): void {
   const flags = new Map<string, string>();
   for (const [flag, path] of Object.entries(files)) {
     if (path === null || path === undefined) continue;
     const place = targetOf(resolve(cwd, path));
     const other = flags.get(place);
-    if (other !== undefined)
-      throw table.usage(`${other} and ${flag} both name ${path}`, 'name a file for each of them');
+    if (other) throw table.usage(`${other} and ${flag} both name ${path}`, 'name a file for each of them');
     flags.set(place, flag);
   }
 }
@@ -116,14 +112,11 @@ function targetOf(path: string, most = 40): string {
  * How many rows may be invalid: any number with `--skip-invalid`, a count or a share of the rows with
  * `--max-invalid`.
  */
-function invalidBound(
-  { maxInvalid, skipInvalid }: table.Values<typeof table.REJECTING>,
-  flags: Flags,
-): InvalidBound {
+function invalidBound(all: Flags, flags: Flags): InvalidBound {
+  const { maxInvalid, skipInvalid } = table.valuesOf(table.REJECTING, all);
   // Each of these flags overrides both keys of the config file.
-  if (flags.maxInvalid === undefined && flags.skipInvalid !== undefined)
-    return flags.skipInvalid ? 'any' : 'none';
-  return maxInvalid ?? (skipInvalid ? 'any' : 'none');
+  const isSwitched = flags.maxInvalid === undefined && flags.skipInvalid !== undefined;
+  return (isSwitched ? undefined : maxInvalid) ?? (skipInvalid ? 'any' : 'none');
 }
 
 /**

@@ -13,14 +13,12 @@ import { hasConditions, hasSets } from '../../engine/run/stored-options.js';
 import { failedOf, isWithinBound } from '../../engine/run/summary.js';
 import type { Unsent } from '../../engine/run/unsent.js';
 import { isWebAddress } from '../../engine/service/address.js';
-import type { ServiceClient } from '../../engine/service/client.js';
 import { RunRequests } from '../../engine/state/run-requests.js';
 import type { Scope, State } from '../../engine/state/state.js';
 import type { Again } from '../advice/next.js';
 import type { Context } from '../context.js';
-import { inWords, type Told } from '../facts/index.js';
+import { inWords } from '../facts/index.js';
 import { whyOf } from '../facts/outcome.js';
-import type { Session } from '../facts/session.js';
 import type { Rehearsal } from '../guide/ask.js';
 import { flagsOf } from '../guide/mapping.js';
 import type { Report } from '../options/index.js';
@@ -55,21 +53,38 @@ export async function runAndReport(
   checkFilesDiffer(files, context.cwd);
   const output = new AbortController();
   const base = await importDeps(options, context, scope);
-  const isResumed = start.from === 'run';
+  const settings = await context.settings();
+  const resumed = start.from === 'run';
   const pause = (): void => reporter.pause();
-  const sendsNothing = options.dryRun || (isResumed && start.isSent);
-  const isSent = isResumed && start.run.finished && isCarriedOut(start.run);
+  const sendsNothing = options.dryRun || (resumed && start.isSent);
   const deps: ImportDeps = {
     ...base,
-    reads: [...reads, (await context.settings()).configPath],
+    reads: [...reads, settings.configPath],
     reportFile: page && resolve(context.cwd, page),
     stop: AbortSignal.any([context.stop, output.signal]),
     offer: offerOf(options, context, pause),
     confirm: sendsNothing || isConfirmed ? undefined : await importConfirmation(context, pause),
   };
-  const about = { paths: options.paths.map(withoutQuery), resumed: isResumed, service: deps.service };
-  const report = page === null ? null : await openReport(page, values, about, deps, context);
+  const report = page === null ? null : await openReport(page);
+  const reporter = createReporter({ ...context, mode: form, reportValues: values });
   const tell = inWords(context.commands);
+
+  /** Hears the import, and writes a page at its end. @param failure the error that ended it early, or null */
+  async function openReport(name: string) {
+    const { recordSession, reportFile } = await import('../output/html/page.js');
+    const write = reportFile(name, context);
+    const { commands } = context;
+    const paths = options.paths.map((path) => (isWebAddress(path) ? path.replace(/[?#].*$/s, '') : path));
+    const { hear, session } = recordSession(context.clock, {
+      paths,
+      resumed,
+      service: deps.service,
+      commands,
+    });
+    const end = async (failure: unknown): Promise<void> =>
+      write(await session(failure, base.state), values ? 'full' : 'shared');
+    return { hear, end };
+  }
   const knownOf = async (summary: Summary) => {
     const { run, status, rows, not_sent } = summary;
     // A state that is gone may be why the import ended: what it recorded is then left out, not the summary.
@@ -79,16 +94,16 @@ export async function runAndReport(
     };
     const requests =
       run === null || status === 'completed' ? [] : await base.state.requests.of(run).catch(unread);
-    const failed = status === 'failed' || status === 'partial' ? failedOf(new RunRequests(requests)) : [];
-    const sendsValid = isWithinBound(rows, options.invalid);
-    // A rejects file is imported without the mapping file: its run's rules apply, but not its values.
-    const set = isResumed || context.commands.wasTyped('--mapping') ? setIn(options) : [];
     const again = not_sent && (await unsentFlags(summary, base.state, context.cwd));
-    const from = tokenFrom(await context.settings());
-    const known = { failed, requests, set, plan: savePlan, isSent, sendsValid, tokenFrom: from };
-    return again ? { ...known, again } : known;
+    return {
+      ...{ requests, plan: savePlan, tokenFrom: tokenFrom(settings), ...(again && { again }) },
+      failed: status === 'failed' || status === 'partial' ? failedOf(new RunRequests(requests)) : [],
+      isSent: resumed && start.run.finished && isCarriedOut(start.run),
+      sendsValid: isWithinBound(rows, options.invalid),
+      // A rejects file is imported without the mapping file: its run's rules apply, but not its values.
+      set: resumed || context.commands.wasTyped('--mapping') ? setIn(options) : [],
+    };
   };
-  const reporter = createReporter({ ...context, mode: form, reportValues: values });
   if (savePlan !== undefined) {
     const file = { cwd: context.cwd, called: '--save-plan' };
     checkPlanFile(savePlan, file);
@@ -129,10 +144,10 @@ export async function runAndReport(
       const isTooLate = code === 'plan_begun' || code === 'run_not_unfinished';
       // If both fail, the error of the import is thrown, and the other one becomes a warning.
       if (code !== 'report_file' && !isTooLate)
-        await report?.write(error).catch((lost) => context.warn((lost as Error).message));
+        await report?.end(error).catch((lost) => context.warn((lost as Error).message));
       throw error;
     });
-    await report?.write(null);
+    await report?.end(null);
     return ended;
   } finally {
     await reporter.close();
@@ -140,34 +155,9 @@ export async function runAndReport(
 }
 
 /** The values that a run sets for every item, in the form of `--set`. */
-const setIn = ({ rules, byKind }: ImportOptions): string[] => [
-  ...new Set(
-    [rules, byKind?.companies?.rules, byKind?.users?.rules]
-      .flatMap((each) => each?.set ?? [])
-      .map(([key, value]) => `${key}=${value}`),
-  ),
-];
-
-/** Removes the query of a URL, which may be a signature. */
-const withoutQuery = (path: string): string => (isWebAddress(path) ? path.replace(/[?#].*$/s, '') : path);
-
-/** Hears an import, and writes its report. */
-async function openReport(
-  page: string,
-  values: boolean,
-  about: Pick<Session, 'paths' | 'resumed' | 'service'>,
-  { state }: ImportDeps,
-  context: Context,
-) {
-  const { SessionRecorder, reportFile } = await import('../output/html/page.js');
-  const write = reportFile(page, context);
-  const recorder = new SessionRecorder(context.clock, { ...about, commands: context.commands });
-  return {
-    hear: (event: Told): void => recorder.hear(event),
-    /** @param failure the error that ended the import early, or null */
-    write: async (failure: unknown): Promise<void> =>
-      write(await recorder.session(failure, state), values ? 'full' : 'shared'),
-  };
+function setIn({ rules, byKind }: ImportOptions): string[] {
+  const all = [rules, byKind?.companies?.rules, byKind?.users?.rules].flatMap((each) => each?.set ?? []);
+  return [...new Set(all.map(([key, value]) => `${key}=${value}`))];
 }
 
 /** Plans without a lock, and leaves no trace. @throws UsageError; InputError; InterruptedError */
@@ -211,22 +201,18 @@ async function importDeps(
 ): Promise<ImportDeps> {
   await requireService(options, context);
   const settings = await context.settings();
-  const known =
-    settings.embedded || (settings.baseUrl !== null && (settings.account !== null || hasToken(settings)));
+  const { account, region, embedded, baseUrl, timeoutMs, historyKeepMs } = settings;
+  const isKnown = embedded || (baseUrl !== null && (account !== null || hasToken(settings)));
   const { retries, retryDelayMs, maxRetryAfterMs } = options;
-  const client = (): Promise<ServiceClient> => context.client({ retries, retryDelayMs, maxRetryAfterMs });
-  const base_url = settings.embedded ? (await client()).baseUrl : (settings.baseUrl ?? '');
+  const client = () => context.client({ retries, retryDelayMs, maxRetryAfterMs });
+  const base_url = embedded ? (await client()).baseUrl : (baseUrl ?? '');
   return {
-    ...context,
-    client,
+    ...{ ...context, client, historyKeepMs, random: Math.random, threads: Math.min(2, context.cores) },
     state: await context.state(),
-    scope: scope ?? (known ? await context.scope() : null),
+    scope: scope ?? (isKnown ? await context.scope() : null),
     tokenHash: await tokenHashOf(context),
-    service: { account: settings.account, region: settings.region, base_url },
-    random: Math.random,
-    download: { timeoutMs: settings.timeoutMs, proxy: context.env },
-    threads: Math.min(2, context.cores),
-    historyKeepMs: settings.historyKeepMs,
+    service: { account, region, base_url },
+    download: { timeoutMs, proxy: context.env },
   };
 }
 
@@ -256,30 +242,26 @@ function flagsIn(options: ImportOptions): string[] | null {
   const [own, other] = Object.values(byKind);
   if (other) return null;
   const { rules, id, companyId } = { ...options, ...own };
-  const { map, include, exclude, types, infer, empty, keys, nulls, trim, allowIds } = rules;
+  const { map, types, infer, empty, keys, nulls, trim, allowIds } = rules;
   const mapping: MappingFile = {
     kind: kind ?? (own && (byKind.companies ? 'companies' : 'users')),
     ...writtenFacts(options),
     ...{ id, company_id: companyId, keys, empty, null: nulls && [...nulls], trim },
-    map: Object.fromEntries(map),
-    include: [...include],
-    exclude: [...exclude],
+    ...{ map: Object.fromEntries(map), include: [...rules.include], exclude: [...rules.exclude] },
     type: { ...Object.fromEntries(types), ...(!infer && { '*': 'string' }) },
     allow_id: allowIds && [...allowIds],
   };
+  const { maxCellBytes, maxColumns, maxDepth } = NUMBERS;
+  const limits = [
+    ['max_cell', options.maxCellBytes, maxCellBytes.default],
+    ['max_columns', options.maxColumns, maxColumns.default],
+    ['max_depth', options.maxDepth, maxDepth.default],
+  ] as const;
   return [
     ...flagsOf(mapping),
     ...(userId === undefined ? [] : ['--user-id', userId]),
-    ...LIMITS.flatMap(([name, key]) =>
-      options[name] === NUMBERS[name].default ? [] : ['-o', `${key}=${options[name]}`],
-    ),
+    ...limits.flatMap(([key, value, usual]) => (value === usual ? [] : ['-o', `${key}=${value}`])),
     ...(limit === undefined ? [] : ['--limit', String(limit)]),
     ...(changedOnly ? ['--changed-only'] : []),
   ];
 }
-
-const LIMITS = [
-  ['maxCellBytes', 'max_cell'],
-  ['maxColumns', 'max_columns'],
-  ['maxDepth', 'max_depth'],
-] as const;

@@ -1,10 +1,9 @@
 /** `profiles inspect <input...>`: a plan that is not sent, without a state: what an import would read (contract §1). */
 
 import { ID_FIELD, type Rejection } from '../../engine/model.js';
-import type { ReadOptions } from '../../engine/options.js';
 import { lookAt } from '../../engine/plan/look.js';
 import { filePlanOf, type PlannedInput, scanAll } from '../../engine/plan/plan.js';
-import type { Warning } from '../../engine/problems.js';
+import type { Problem } from '../../engine/problems.js';
 import * as reading from '../../engine/read/index.js';
 import { type AnySource, expandInputs, shownInputs } from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
@@ -13,28 +12,20 @@ import { inOneLine } from '../advice/hint.js';
 import { shellWord } from '../advice/shell.js';
 import { warningText } from '../advice/words.js';
 import type { Context } from '../context.js';
-import { sourceDeps, whileReading } from '../guide/inputs.js';
+import { type LookOptions, sourceDeps, whileReading } from '../guide/inputs.js';
 import { mappingOf, saveMapping } from '../guide/mapping.js';
 import * as guide from '../guide/questions.js';
 import { given, OTHERS, SENDING, valuesOf } from '../options/index.js';
 import { stopOnSignal } from '../output/display.js';
 import { formOn, safeLine, safeMessage, writeJson, writeOut } from '../output/terminal.js';
 import { isAttended, nobodyToAsk } from '../prompts/index.js';
-import { type Flags, spec } from './command.js';
+import { spec } from './command.js';
 import { givenBy, readingOptions } from './import-options.js';
 
 /** The maximum number of rejected rows listed on stderr (contract §3 "Result"). */
 const SHOWN = 10;
 
-/** `chunkBytes`: a row is rejected if its item alone is larger. */
-type How = ReadOptions & { chunkBytes: number };
-
-interface Inspected extends PlannedInput {
-  duplicates: number;
-  /** The first 20. */
-  rejected: Rejection[];
-  warnings: Warning[];
-}
+type Inspected = Awaited<ReturnType<typeof inspect>>;
 
 export const command = spec({
   options: async (paths, flags, context) => {
@@ -42,14 +33,11 @@ export const command = spec({
     const sources = await stopOnSignal(context, () => expandInputs(paths, sourceDeps(context)));
     const { writeMapping = null, force = false } = given(OTHERS, flags);
     const { chunkBytes } = valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults);
-    /** Reads the options again, with flags that were answered. */
-    const remake = async (more: Flags): Promise<How> => {
-      const all = { ...flags, ...more };
-      return { ...(await readingOptions(shownInputs(paths), all, importDefaults, context)), chunkBytes };
-    };
-    return { paths, how: await remake({}), sources, writeMapping, force, given: givenBy(flags), remake };
+    const options = await readingOptions(shownInputs(paths), flags, importDefaults, context);
+    // A row is rejected if its item alone is larger than a request may be.
+    return { paths, how: { ...options, chunkBytes }, sources, writeMapping, force, given: givenBy(flags) };
   },
-  run: async ({ paths, how, sources, writeMapping, force, given, remake }, context) => {
+  run: async ({ paths, how, sources, writeMapping, force, given }, context) => {
     const save = async (mapping: reading.MappingFile): Promise<void> => {
       const path = writeMapping!;
       await saveMapping(path, mapping, { cwd: context.cwd, isReplaced: force, flag: '--write-mapping: ' });
@@ -63,7 +51,7 @@ export const command = spec({
     if (given.all && writeMapping !== null) {
       if (!isAttended(context)) throw nobodyToAsk();
       const { askMapping } = await import('../guide/index.js');
-      const mapping = await askMapping({ paths, given, options: how, remake }, context);
+      const mapping = await askMapping({ paths, given, options: how }, context);
       if (mapping) await save(mapping);
       return;
     }
@@ -77,17 +65,12 @@ export const command = spec({
 });
 
 /** Opens and scans the inputs as an import would, with a guess where that would ask. */
-const look = (
-  sources: readonly AnySource[],
-  how: How,
-  isAsked: boolean,
-  context: Context,
-): Promise<{ inspected: Inspected[]; found: guide.Found[] }> =>
-  whileReading(context, async ({ spool, pool, read }) => {
+const look = (sources: readonly AnySource[], how: LookOptions, isAsked: boolean, context: Context) =>
+  whileReading(context, async ({ fetch, pool, read }) => {
     const opened: reading.OpenedInput[] = [];
     for (const source of sources) {
       const open = async (stop: AbortSignal) => {
-        const where = { ...(await spool.fetch(source)), cwd: context.cwd, inputs: how.paths, guess: true };
+        const where = { ...(await fetch(source)), cwd: context.cwd, inputs: how.paths, guess: true };
         return reading.openInput({ ...how, ...where }, stop);
       };
       opened.push(await read(source.path, open));
@@ -107,9 +90,10 @@ const look = (
 
 async function inspect(
   opened: reading.OpenedInput,
-  { chunkBytes, paths }: How,
+  { chunkBytes, paths }: LookOptions,
   deps: { pool: reading.Pool; signal: AbortSignal },
-): Promise<Inspected> {
+) {
+  /** The first 20. */
   const rejected: Rejection[] = [];
   const scanning = scanAll([opened], {
     ...deps,
@@ -120,41 +104,40 @@ async function inspect(
   });
   let next = await scanning.next();
   while (!next.done) next = await scanning.next();
-  const [input] = next.value.inputs as [PlannedInput];
-  const duplicates = next.value.duplicates.get(opened.kind)?.count ?? 0;
+  const { inputs, duplicates, warnings } = next.value;
+  const [input] = inputs as [PlannedInput];
   // The suggestions themselves are shown.
-  const said = next.value.warnings.filter(({ problem }) => problem?.code !== 'looks_typed');
+  const said = warnings.filter(({ problem }) => problem?.code !== 'looks_typed');
   const own = said.map((one) => ({ ...one, message: one.message.slice(opened.path.length + 2) }));
-  return { ...input, duplicates, rejected, warnings: warningsOf(input, own, paths) };
+  return {
+    ...{ ...input, rejected, duplicates: duplicates.get(opened.kind)?.count ?? 0 },
+    warnings: [...askedOf(input, paths), ...own, ...capitalsIn(input)],
+  };
 }
 
-/** The warnings that an import would print, and what it would ask about the kind of the rows. */
-function warningsOf(
-  { opened, scan, unclear }: PlannedInput,
-  said: readonly Warning[],
-  paths: readonly string[],
-): Warning[] {
+const warning = (message: string, problem: Problem) => ({ message, problem });
+
+/** What an import would ask about the kind of the rows. */
+function askedOf({ opened, unclear }: PlannedInput, paths: readonly string[]) {
   const { path, kind, idColumn: column, companyIdColumn: company, rules } = opened;
-  const warnings = [...said];
-  if (opened.guessed) {
-    const hasRule = reading.hasIdentifierRule(rules, kind, [column, company]);
-    warnings.unshift({
-      message: `the kind of its rows is not known; this shows them as ${kind} by ${column}`,
-      problem: { code: 'kind_unknown', path, paths, kind, column, company, hasRule },
-    });
-  }
-  if (unclear) {
-    warnings.unshift({
-      message: `it may contain users or companies: ${column} repeats and ${company} does not`,
-      problem: { code: 'kind_ambiguous', path, user: column, company: company! },
-    });
-  }
+  const unclearKind = `it may contain users or companies: ${column} repeats and ${company} does not`;
+  const unknown = `the kind of its rows is not known; this shows them as ${kind} by ${column}`;
+  const hasRule = reading.hasIdentifierRule(rules, kind, [column, company]);
+  return [
+    ...(unclear
+      ? [warning(unclearKind, { code: 'kind_ambiguous', path, user: column, company: company! })]
+      : []),
+    ...(opened.guessed
+      ? [warning(unknown, { code: 'kind_unknown', path, paths, kind, column, company, hasRule })]
+      : []),
+  ];
+}
+
+function capitalsIn({ opened: { kind, idColumn: column }, scan }: PlannedInput) {
   const id = (scan.sample as Record<string, unknown> | null)?.[ID_FIELD[kind]];
-  if (typeof id === 'string' && id.includes('@') && id !== id.toLowerCase()) {
-    const message = `${column}: e-mail addresses with capital letters, such as ${JSON.stringify(id)}`;
-    warnings.push({ message, problem: { code: 'capital_emails', column } });
-  }
-  return warnings;
+  if (typeof id !== 'string' || !id.includes('@') || id === id.toLowerCase()) return [];
+  const message = `${column}: e-mail addresses with capital letters, such as ${JSON.stringify(id)}`;
+  return [warning(message, { code: 'capital_emails', column })];
 }
 
 async function print(

@@ -13,10 +13,7 @@ import { stopOnSignal } from '../output/display.js';
 import * as recorded from './recorded.js';
 
 /** A job named on the command line; `host` is set if it was a URL. */
-interface JobName {
-  id: string;
-  host: string | null;
-}
+type JobName = { id: string; host: string | null };
 
 const JOB_URL = /^https?:[^?#]*?\/background_jobs\/([^?#]+?)\/?(?:[?#]|$)/i;
 
@@ -35,7 +32,7 @@ export function readJobName(word: string): JobName {
   } catch {
     throw usage(`"${word}" is not a valid URL`, 'pass only the job id');
   }
-  if (id === '' || id === '.' || id === '..') throw withJobs(`"${word}" is not a job id`);
+  if (['', '.', '..'].includes(id)) throw withJobs(`"${word}" is not a job id`);
   return { id, host: encoded === undefined ? null : new URL(word).host };
 }
 
@@ -54,7 +51,7 @@ export async function knownJobs(context: Context): Promise<KnownJob[]> {
 
 /** Whether a flag says where jobs are. */
 const isPlaced = ({ flags: { region, account, baseUrl } }: Context): boolean =>
-  region !== undefined || account !== undefined || baseUrl !== undefined;
+  (region ?? account ?? baseUrl) !== undefined;
 
 /** Jobs that have not ended. */
 export async function unfinished(known: readonly KnownJob[], context: Context): Promise<JobName[]> {
@@ -92,8 +89,8 @@ async function isThere(id: string, context: Context): Promise<boolean> {
     await stopOnSignal(context, (signal) => client.job(id, signal));
     return true;
   } catch (error) {
-    if (error instanceof errors.ServiceError && error.status === 404) return false;
-    if (error instanceof errors.ConfigError || error instanceof errors.AuthError) return false;
+    const isMissing = error instanceof errors.ServiceError && error.status === 404;
+    if (isMissing || error instanceof errors.ConfigError || error instanceof errors.AuthError) return false;
     throw error;
   }
 }

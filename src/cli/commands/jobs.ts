@@ -15,21 +15,13 @@ import { JobBoard } from '../output/progress.js';
 import { jobText } from '../output/records.js';
 import { progressMode, safeHint, stylesOn, writeJson, writeOut } from '../output/terminal.js';
 import { type Ended, print, say, spec, waiting } from './command.js';
-import {
-  knownJobs,
-  meant,
-  readJobName,
-  type Services,
-  servicesOf,
-  unfinished,
-  withJobs,
-} from './job-names.js';
+import * as names from './job-names.js';
 import { list } from './list.js';
 import * as recorded from './recorded.js';
 
 export const job = spec({
   options: (words, flags) => ({
-    named: [...new Map(words.map(readJobName).map((name) => [name.id, name])).values()],
+    named: [...new Map(words.map(names.readJobName).map((name) => [name.id, name])).values()],
     /** Whether several ids were given, even if they name one job: the result is then an array. */
     isArray: words.length > 1,
     watch: flags.watch === true,
@@ -39,11 +31,13 @@ export const job = spec({
   run: async ({ named, isArray, watch, ...how }, context): Promise<Ended> => {
     const { clock, stdout, flags, stderr, env, commands, platform } = context;
     if (named.length === 0 && !watch)
-      throw withJobs('job needs a job id, or --watch for all unfinished jobs');
-    const known = await knownJobs(context);
-    const jobs = await (named.length > 0 ? meant(named, known, context) : unfinished(known, context));
+      throw names.withJobs('job needs a job id, or --watch for all unfinished jobs');
+    const known = await names.knownJobs(context);
+    const jobs = await (named.length > 0
+      ? names.meant(named, known, context)
+      : names.unfinished(known, context));
     if (jobs.length === 0) return flags.json ? writeJson(stdout, '[]') : say(context, 'no unfinished jobs');
-    const services = await servicesOf(jobs, known, watch, context);
+    const services = await names.servicesOf(jobs, known, watch, context);
     const ids = jobs.map(({ id }) => id);
     /** One record, or nothing if the job was never seen. Several records are a JSON array, or one block each. */
     const show = async (records: readonly Job[]): Promise<void> => {
@@ -58,9 +52,8 @@ export const job = spec({
       for (const record of records) await services.save(record);
       return show(records);
     }
-    const failed = (await follow(ids, how, services, show, context)).filter(
-      ({ status }) => status === 'failed',
-    );
+    const ended = await follow(ids, how, services, show, context);
+    const failed = ended.filter(({ status }) => status === 'failed');
     for (const { job_id } of failed) {
       const run = known.find((each) => each.job_id === job_id)?.run;
       const resume = run && commands.command('resume', run, '--failed', '--on-failure', 'isolate');
@@ -74,8 +67,8 @@ export const job = spec({
 /** Shows the jobs until all have ended. @returns their last records, in order */
 async function follow(
   ids: readonly string[],
-  { intervalMs, waitTimeoutMs }: { intervalMs: number | null; waitTimeoutMs: number | null },
-  services: Services,
+  { intervalMs, waitTimeoutMs }: Readonly<Record<'intervalMs' | 'waitTimeoutMs', number | null>>,
+  services: names.Services,
   show: (records: readonly Job[]) => Promise<void>,
   context: Context,
 ): Promise<Job[]> {
@@ -111,7 +104,8 @@ async function follow(
   return inOrder();
 }
 
-const FIELDS = 'job_id kind status rows completed_rows account region base_url run submitted_at seen_at';
+const FIELDS =
+  'job_id kind status rows completed_rows account region base_url run submitted_at seen_at'.split(' ');
 const COLORS: Readonly<Record<string, 'green' | 'red'>> = { completed: 'green', failed: 'red' };
 
 export const command = list({
@@ -125,16 +119,18 @@ export const command = list({
     const records = (await state.jobs.all()).map(({ record, scope, ...known }) => {
       const completed_rows = record.completed_rows ?? null;
       const all: Record<string, unknown> = { ...known, ...scope, completed_rows };
-      return Object.fromEntries(FIELDS.split(' ').map((field) => [field, all[field]]));
+      return Object.fromEntries(FIELDS.map((field) => [field, all[field]]));
     });
     return {
-      ...{ records, fields: FIELDS.split(' '), id: 'job_id', empty: 'no jobs yet' },
+      ...{ records, fields: FIELDS, id: 'job_id', empty: 'no jobs yet' },
       tableFields: 'job_id status kind rows completed_rows region submitted_at'.split(' '),
       times: ['submitted_at', 'seen_at'],
       styles: { status: (status) => COLORS[status] ?? 'yellow' },
     };
   },
 });
+
+const SETTINGS = [errors.ConfigError, errors.UsageError, errors.AuthError];
 
 /** Polls unfinished jobs, each in its own region and account. A token is never sent to another host. */
 async function refresh(known: readonly KnownJob[], context: Context): Promise<void> {
@@ -148,13 +144,10 @@ async function refresh(known: readonly KnownJob[], context: Context): Promise<vo
     try {
       await poll(group, context);
     } catch (error) {
-      const here =
-        error instanceof errors.ConfigError ||
-        error instanceof errors.UsageError ||
-        error instanceof errors.AuthError;
+      const isSetting = SETTINGS.some((kind) => error instanceof kind);
       // The other jobs can still be polled.
-      if (!here || groups.length === 1) throw error;
-      context.warn(`${count(group.length, 'job')} not checked: ${error.message}`);
+      if (!isSetting || groups.length === 1) throw error;
+      context.warn(`${count(group.length, 'job')} not checked: ${(error as Error).message}`);
     }
   }
 }
@@ -169,14 +162,15 @@ async function poll(group: readonly KnownJob[], context: Context): Promise<void>
     context.warn(`${what} of another account (${scope.account}, ${scope.base_url}) not checked`);
     return;
   }
+  const check = async (id: string, signal: AbortSignal): Promise<void> => {
+    const job = await client.job(id, signal).catch((error: unknown) => {
+      if (error instanceof errors.ServiceError && error.status === 404) return null;
+      throw error;
+    });
+    if (job) return recorded.saveJobs(there, [job], scope);
+    context.warn(`job ${id}: not found at the service; if its rows are missing there, import them again`);
+  };
   await waiting(`checking ${count(group.length, 'job')}`, context, async (signal) => {
-    for (const { job_id: id } of group) {
-      try {
-        await recorded.saveJobs(there, [await client.job(id, signal)], scope);
-      } catch (error) {
-        if (!(error instanceof errors.ServiceError && error.status === 404)) throw error;
-        context.warn(`job ${id}: not found at the service; if its rows are missing there, import them again`);
-      }
-    }
+    for (const { job_id: id } of group) await check(id, signal);
   });
 }

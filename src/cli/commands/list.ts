@@ -4,6 +4,7 @@ import type { Context } from '../context.js';
 import { given, LISTING } from '../options/index.js';
 import type { ListRecord, Selection } from '../output/records.js';
 import * as lists from '../output/records.js';
+import type { Column } from '../output/table.js';
 import { formOn, jsonFor, type Styles, safeLine, writeJson, writeOut } from '../output/terminal.js';
 import { type Flags, type Spec, say, spec, type Tree } from './command.js';
 
@@ -84,9 +85,8 @@ export async function printList(list: List, listing: Listing, context: Context):
     await writeOut(stdout, stdout.isTTY ? csv.split('\n').map(safeLine).join('\n') : csv);
   } else if (records.length > 0) {
     const hidden = await printTable(records, selection.columns ? columns : null, list, context);
-    if (hidden.length > 0) {
-      await say(context, `hidden to fit the terminal: ${safeLine(hidden.join(', '))}; choose with --columns`);
-    }
+    const what = `hidden to fit the terminal: ${safeLine(hidden.join(', '))}; choose with --columns`;
+    if (hidden.length > 0) await say(context, what);
   }
   if (isShortened)
     await say(context, `the newest ${newest} of ${count(total, 'record')}; for all: --limit ${total}`);
@@ -104,14 +104,13 @@ async function printTable(
   { stdout, env, flags, clock }: Context,
 ): Promise<readonly string[]> {
   // Loaded here, because the code that measures text takes 35 ms to load, and `--json` does not need it.
-  const { renderFitting, renderTable } = await import('../output/table.js');
+  const { renderFitting } = await import('../output/table.js');
   const { id, styles = {}, times = [], fields, tableFields } = list;
   const shown = named ?? tableFields ?? lists.select(records, {}, fields).columns;
-  const heads = shown.map((field) => {
-    const style = styles[field];
+  const heads = shown.map((field): Column => {
     const isNumeric = records.every((record) => typeof (record[field] ?? 0) === 'number');
-    const align = isNumeric ? ('right' as const) : ('left' as const);
-    return { header: field, align, whole: field === id, ...(style && { style }) };
+    const align = isNumeric ? 'right' : 'left';
+    return { header: field, align, whole: field === id, ...(styles[field] && { style: styles[field] }) };
   });
   const now = clock.now();
   const rows = records.map((record) =>
@@ -119,13 +118,11 @@ async function printTable(
       const cell = lists.cellText(record[field]);
       const isTime = stdout.isTTY && times.includes(field) && !Number.isNaN(Date.parse(cell));
       // The age comes first, so that a narrow terminal cuts the time.
-      return isTime ? `${lists.agoBriefly(now - Date.parse(cell))} (${cell.replace(/\.\d+Z$/, 'Z')})` : cell;
+      return isTime ? `${lists.ago(now - Date.parse(cell))} (${cell.replace(/\.\d+Z$/, 'Z')})` : cell;
     }),
   );
-  const form = formOn(stdout, env, flags);
-  const { text, leftOut } = named
-    ? { text: renderTable(heads, rows, form), leftOut: [] }
-    : renderFitting(heads, rows, form);
+  const least = named ? heads.length : undefined;
+  const { text, leftOut } = renderFitting(heads, rows, formOn(stdout, env, flags), least);
   await writeOut(stdout, text);
   return leftOut;
 }

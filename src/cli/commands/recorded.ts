@@ -12,7 +12,7 @@ import { sameService } from '../../engine/state/scopes.js';
 import type { Scope, State } from '../../engine/state/state.js';
 import { nearest } from '../../engine/util/nearest.js';
 import type { Commands } from '../advice/commands.js';
-import { type Advice, hinted, inOneLine } from '../advice/hint.js';
+import { hinted, inOneLine } from '../advice/hint.js';
 import { errorWords, LIST_RUNS } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { type Facts, factsOf } from '../facts/index.js';
@@ -73,10 +73,11 @@ export const severalFit = (word: string, ids: readonly string[]): UsageError =>
 
 /** @throws UsageError */
 export function unknownRun(runs: readonly StoredRun[], id: string): never {
-  const ids = runs.map(({ run }) => run);
-  const like = nearest(id, ids);
-  const hint: Advice = like ? `did you mean ${like}?` : LIST_RUNS;
-  throw hinted(usage(`run "${id}" not found`), hint);
+  const like = nearest(
+    id,
+    runs.map(({ run }) => run),
+  );
+  throw hinted(usage(`run "${id}" not found`), like ? `did you mean ${like}?` : LIST_RUNS);
 }
 
 /** The configured account in a scope; null if it has no name. */
@@ -99,11 +100,10 @@ export async function contextAt(
 ): Promise<Context> {
   const { flags } = context;
   const settings = await context.settings();
-  const changes = {
-    ...(flags.region === undefined && settings.region !== scope.region ? { region: scope.region } : {}),
-    ...(flags.account === undefined && account !== null && settings.account !== account ? { account } : {}),
-  };
-  const there = Object.keys(changes).length === 0 ? context : context.withFlags(changes);
+  const isElsewhere = flags.region === undefined && settings.region !== scope.region;
+  const isOthers = flags.account === undefined && account !== null && settings.account !== account;
+  const changes = { ...(isElsewhere && { region: scope.region }), ...(isOthers && { account }) };
+  const there = isElsewhere || isOthers ? context.withFlags(changes) : context;
   const here = await there.settings().then(hostsIn, (error: unknown) => {
     if (!(error instanceof UsageError || error instanceof ConfigError)) throw error;
     const where = account === null ? '' : ` of account "${account}"`;
@@ -119,12 +119,10 @@ export async function contextAt(
 }
 
 /** Commands for a run that work from here, even if its host is no longer configured. */
-export async function commandsFor(
-  { scope, named_account: account }: StoredRun,
-  context: Context,
-): Promise<Commands> {
-  const { flags, commands } = context;
-  const { baseUrl, ...others } = flags;
+export async function commandsFor(run: StoredRun, context: Context): Promise<Commands> {
+  const { scope, named_account: account } = run;
+  const { commands } = context;
+  const { baseUrl, ...others } = context.flags;
   const own = { region: scope.region, ...(account === null ? {} : { account }) };
   const used = await context.settings();
   const isUsed = used.region === scope.region && baseUrl === undefined;
@@ -155,15 +153,10 @@ export type Loaded = Awaited<ReturnType<typeof loaded>>;
  * Checks the file of a report. Returns what writes the report of a recorded run to it, and prints its name.
  * @throws UsageError for the file; the function: OutputError
  */
-export async function reportWriter(
-  name: string,
-  values: boolean,
-  state: State,
-  context: Context,
-): Promise<(found: Loaded) => Promise<void>> {
+export async function reportWriter(name: string, values: boolean, state: State, context: Context) {
   const { reportFile, storedSession } = await import('../output/html/page.js');
   const write = reportFile(name, context);
-  return async ({ run, requests, facts, next }) => {
+  return async ({ run, requests, facts, next }: Loaded): Promise<void> => {
     const about = { now: context.clock.now(), facts, requests, next };
     await write(await storedSession(run, about, state), values ? 'full' : 'shared');
   };

@@ -19,7 +19,7 @@ import * as table from '../options/index.js';
 import { reportOf, waitingIn } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
 import { type Ended, type Flags, spec } from './command.js';
-import { changesOf, checkFilesDiffer } from './import-options.js';
+import { changesOf } from './import-options.js';
 import { runAndReport, tokenHashOf } from './import-run.js';
 import { contextAt, findRun, loaded, reportWriter } from './recorded.js';
 
@@ -42,10 +42,9 @@ export const apply = spec({
   run: async (asked, context) => {
     const { plan, sha256 } = await loadPlan(asked.file, context);
     const wanted = asked.expect?.toLowerCase();
-    if (wanted !== undefined && wanted !== plan.digest && wanted !== sha256) {
-      const what = `is not the plan that --expect names: its digest is ${plan.digest}`;
+    const what = `is not the plan that --expect names: its digest is ${plan.digest}`;
+    if (wanted !== undefined && wanted !== plan.digest && wanted !== sha256)
       throw usage(`${asked.file}: ${what}`, 'review this plan, or get the one that was approved');
-    }
     try {
       return await send(plan, asked, context);
     } catch (error) {
@@ -60,10 +59,8 @@ export const apply = spec({
 /** @throws UsageError if another process began or finished the run in the meantime (`plan_begun`, `run_not_unfinished`) */
 async function send(plan: SavedPlan, asked: Options, context: Context): Promise<Ended> {
   const { report, inputs, again, how } = asked;
-  if (how.maxChanged && !plan.changes) {
-    const message = '--max-changed has no effect on this plan: it was made without --changed-only';
-    throw usage(message, 'leave it out');
-  }
+  const message = '--max-changed has no effect on this plan: it was made without --changed-only';
+  if (how.maxChanged && !plan.changes) throw usage(message, 'leave it out');
   const account = { scope: await context.scope(), tokenHash: await tokenHashOf(context) };
   const known = { state: await context.state(), ...account };
   const applied = await startOfPlan(plan, { inputs, again, how }, known);
@@ -71,32 +68,25 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
     return runAndReport(applied.start, applied.options, report, context, { reads: [asked.file] });
   const { ended } = applied;
   const sendAgain = context.commands.again({ plus: ['--again'] });
-  if (ended.status === 'superseded') {
-    const message = `run ${ended.run} of this plan was replaced by another import of the same file`;
-    throw usage(message, toRun('make a new plan, or send this one again', sendAgain));
-  }
+  const replaced = `run ${ended.run} of this plan was replaced by another import of the same file`;
+  if (ended.status === 'superseded')
+    throw usage(replaced, toRun('make a new plan, or send this one again', sendAgain));
   return nothingLeft(ended, toRun('to send it again', sendAgain), asked, context);
 }
 
 /** Prints why nothing was sent, and the result of the earlier session, with `--report` also as a page. */
-async function nothingLeft(
-  run: StoredRun,
-  next: string,
-  { report: { form, values, page }, how: { outcomes } }: Options,
-  context: Context,
-): Promise<void> {
+async function nothingLeft(run: StoredRun, next: string, asked: Options, context: Context): Promise<void> {
+  const { form, values, page } = asked.report;
+  const { outcomes } = asked.how;
   const state = await context.state();
-  checkFilesDiffer({ '--outcomes': outcomes, '--report': page }, context.cwd);
   const writePage = page === null ? null : await reportWriter(page, values, state, context);
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
   const tell = inWords(context.commands);
   const message = `run ${run.run} has applied this plan already; nothing was sent\n${next}`;
+  const unwritten = `${outcomes} was not written, since nothing was sent`;
   try {
     await reporter.report({ type: 'notice', message });
-    if (outcomes != null) {
-      const unwritten = `${outcomes} was not written, since nothing was sent`;
-      await reporter.report(tell({ type: 'warning', message: unwritten }));
-    }
+    if (outcomes != null) await reporter.report(tell({ type: 'warning', message: unwritten }));
     if (run.summary) {
       const summary = withJobs(run.summary, await state.requests.of(run.run), run.inputs);
       await reporter.report(tell({ type: 'summary', summary: { ...summary, resume: null } }));
@@ -108,11 +98,7 @@ async function nothingLeft(
 }
 
 /** Inputs that are elsewhere now, private values that this machine does not know, and options that override those of the run. */
-interface Asked {
-  inputs: readonly string[];
-  values: Repeated;
-  how: Partial<ImportOptions>;
-}
+type Asked = { inputs: readonly string[]; values: Repeated; how: Partial<ImportOptions> };
 
 export const resume = spec({
   options: async ([id], flags, { cwd, settings }) => {
@@ -133,11 +119,10 @@ export const resume = spec({
     const words = ['resume', run, ...(failed ? ['--failed'] : [])];
     const there = await contextAt(`run ${run}`, scope, words, context, account);
     const { importDefaults, account: here } = await there.settings();
+    const hint = account ? `resume with --account ${account}` : 'resume with the token it started with';
     // Another token is allowed only if the first one was refused (contract §4).
-    if (!mayContinue(stored, await there.scope(), here)) {
-      const hint = account ? `resume with --account ${account}` : 'resume with the token it started with';
+    if (!mayContinue(stored, await there.scope(), here))
       throw usage(`run ${run} belongs to another account`, hint);
-    }
     const { intervalMs: _, ...timing } = table.engineValues(TIMING, importDefaults);
     // These belong to the session, not to the run: a run that timed out must be able to continue.
     const how = { ...timing, waitTimeoutMs: waitingIn(importDefaults).waitTimeoutMs, ...asked.how };
@@ -149,10 +134,9 @@ export const resume = spec({
 
 /** Checks options of a run whose jobs are only followed. @throws UsageError for those that need its rows */
 function checkFollowed({ run, options }: StoredRun, { inputs, values, how }: Asked, { warn }: Context): void {
-  if (inputs.length > 0 || values.sets || values.where || how.rejects !== undefined) {
-    const message = `run ${run} has sent all its rows, so this resume only follows its jobs`;
+  const message = `run ${run} has sent all its rows, so this resume only follows its jobs`;
+  if (inputs.length > 0 || values.sets || values.where || how.rejects !== undefined)
     throw usage(message, 'leave out --input, --set, --where, and --rejects');
-  }
   const { outcomes } = options as Partial<ImportOptions>;
   if (outcomes != null) warn(`${outcomes} stays as it is: it does not say how the jobs ended`);
 }

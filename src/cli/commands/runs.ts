@@ -1,7 +1,7 @@
 /** `profiles runs [run]`: lists the imports in the state, shows one, or forgets one (contract §1); `--report` makes a page (§9). */
 
 import { LockedError } from '../../engine/errors.js';
-import { type RowCounts, rangesIn } from '../../engine/model.js';
+import { rangesIn } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { sentLaterReason } from '../../engine/run/outcome.js';
 import { isAlive, startOfRunPlan } from '../../engine/run/start.js';
@@ -16,7 +16,7 @@ import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { documentOf } from '../facts/index.js';
 import { isShown } from '../facts/session.js';
-import { given, OTHERS, type Report, reportOf, SENDING, usage } from '../options/index.js';
+import { given, LISTING, OTHERS, type Report, reportOf, SENDING, usage } from '../options/index.js';
 import { fieldsOn, type ListRecord, Names } from '../output/records.js';
 import { nextLines } from '../output/summary.js';
 import { stylesOn } from '../output/terminal.js';
@@ -24,24 +24,21 @@ import { type Ended, print, say, spec } from './command.js';
 import { listingOf, printList } from './list.js';
 import * as recorded from './recorded.js';
 
+const ROWS = ['read', 'filtered', 'submitted', 'rejected', 'unknown', 'unsent'] as const;
+
 /** A run as `profiles runs` lists it. */
 function recordOf(run: StoredRun, commands: Commands): ListRecord {
-  const { read, filtered, submitted, rejected, unknown, unsent } = run.summary?.rows ?? NO_ROWS;
-  const rows = { read, filtered, submitted, rejected, unknown, unsent };
   return {
     ...{ run: run.run, status: run.status, kinds: new Names(run.kinds), files: new Names(run.paths) },
-    ...Object.fromEntries(Object.entries(rows).map(([name, n]) => [name, n ?? null])),
+    ...Object.fromEntries(ROWS.map((name) => [name, run.summary?.rows[name] ?? null])),
     ...{ region: run.scope.region, account: run.scope.account },
     ...{ started_at: run.started_at, ended_at: run.ended_at, resume: recorded.resumeOf(run, commands) },
   };
 }
-const NO_ROWS: Partial<RowCounts> = {};
 
+const COUNTED = 'read submitted rejected unknown unsent';
 const LIST = {
-  fields:
-    'run status kinds files read submitted rejected unknown unsent region account started_at ended_at resume'.split(
-      ' ',
-    ),
+  fields: `run status kinds files ${COUNTED} region account started_at ended_at resume`.split(' '),
   tableFields: 'run status files read submitted region started_at'.split(' '),
   id: 'run',
   times: ['started_at', 'ended_at'],
@@ -65,12 +62,12 @@ export const command = spec({
       throw usage('--save-plan and --input are for one run', 'profiles runs <run> --save-plan plan.json');
     if (savePlan === undefined && inputs.length > 0)
       throw usage('--input says where an input of a plan is now', 'add --save-plan <file>');
-    return { run, forget, report, savePlan, inputs, listing: listingOf(flags) };
+    const listed = ['csv', ...Object.keys(LISTING)].find((name) => flags[name] !== undefined);
+    if (listed !== undefined && (run ?? forget) !== undefined)
+      throw usage(`--${listed} is for the list of runs, not for one run`, 'leave it out');
+    return { run, forgotten: forget, report, savePlan, inputs, listing: listingOf(flags) };
   },
-  run: async (
-    { run: named, forget: forgotten, report, savePlan, inputs, listing },
-    context,
-  ): Promise<Ended> => {
+  run: async ({ run: named, forgotten, report, savePlan, inputs, listing }, context): Promise<Ended> => {
     const state = await (forgotten === undefined ? recorded.stateToRead(context) : context.state());
     const runs: StoredRun[] = [];
     for (const run of await state.runs.all()) {
@@ -94,11 +91,12 @@ export const command = spec({
       await write?.(found);
       return;
     }
-    const records = [];
+    const records: ListRecord[] = [];
     for (const run of runs) {
-      records.push(
-        recordOf(run, recorded.isOver(run) ? context.commands : await recorded.commandsFor(run, context)),
-      );
+      const { commands } = recorded.isOver(run)
+        ? context
+        : { commands: await recorded.commandsFor(run, context) };
+      records.push(recordOf(run, commands));
     }
     await printList({ ...LIST, records }, listing, context);
   },
@@ -137,10 +135,8 @@ async function forget(run: StoredRun, state: State, context: Context): Promise<v
   await print(context, { run: run.run, forgotten: true }, '', 0);
 }
 
-async function show(
-  { run, commands, requests, facts, next }: recorded.Loaded,
-  context: Context,
-): Promise<void> {
+async function show(found: recorded.Loaded, context: Context): Promise<void> {
+  const { run, commands, requests, facts, next } = found;
   const { stdout, env, flags, platform } = context;
   const paths = run.inputs.map(({ path }) => path);
   const { resume, ...record } = recordOf(run, commands);
@@ -149,8 +145,7 @@ async function show(
   const document = {
     ...{ run: run.run, status: run.status, kinds: run.kinds, ...run.scope },
     ...{ started_at: run.started_at, ended_at: run.ended_at, resume },
-    next: next.map(({ command }) => command),
-    outcomes_file,
+    ...{ next: next.map(({ command }) => command), outcomes_file },
     inputs: run.inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
     requests: requests.map(({ job: _job, ...request }) => request),
     jobs: jobsOf(requests, paths),
@@ -176,12 +171,9 @@ function requestRecord(request: RequestRecord, paths: readonly string[]): Record
   const ranges = rangesIn(placeOf(request, paths));
   const isLeftOut = left_out > 0;
   return {
-    request: seq,
-    file: ranges.map(({ file }) => file).join(','),
+    ...{ request: seq, file: ranges.map(({ file }) => file).join(',') },
     lines: ranges.map(({ first_line, last_line }) => `${first_line} to ${last_line}`).join(', '),
-    rows,
-    ...(isLeftOut && { left_out }),
-    ...{ state, job_id, job_status: job?.status ?? null },
+    ...{ rows, ...(isLeftOut && { left_out }), state, job_id, job_status: job?.status ?? null },
     reason: isLeftOut ? sentLaterReason(request) : (request.reason ?? failureReason(job ?? {})),
   };
 }

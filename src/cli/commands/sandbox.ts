@@ -1,4 +1,5 @@
 /** `profiles sandbox`: serves the embedded service until it is stopped, shows its data, or erases it (contract §8). */
+import { once } from 'node:events';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { LockedError } from '../../engine/errors.js';
@@ -14,7 +15,7 @@ import { given, SANDBOX, SANDBOX_REGION, usage, valuesOf } from '../options/inde
 import { fieldsOn, type ListRecord } from '../output/records.js';
 import { writeJson, writeOut } from '../output/terminal.js';
 import { resolveSettings, type SettingsFlags } from '../settings/index.js';
-import { type Flags, print, refuse, say, spec } from './command.js';
+import { type Flags, print, refuse, say, spec, type Tree } from './command.js';
 import { list as listed } from './list.js';
 import { statePlace } from './recorded.js';
 
@@ -22,7 +23,7 @@ type Data = NonNullable<ReturnType<typeof openSandboxData>>;
 type Row = embedded.ProfilePage['rows'][number];
 
 /** Looks at the data of the sandbox, if there are any, and closes them. */
-async function reading<T>(data: string, { clock }: Context, look: (held: Data | undefined) => T): Promise<T> {
+async function reading<T>(data: string, { clock }: Context, look: (held: Data | undefined) => T) {
   const held = openSandboxData(data, clock);
   try {
     return await look(held);
@@ -40,30 +41,28 @@ const list = listed({
   /** Search, order, and limit are one query over all profiles, as on the sandbox's page; `--filter` is for its result. */
   find: async ({ data, kind, region }, context, listing, { command }) => {
     refuseServerOptions(command);
-    const { search, sort, limit, ...selection } = listing.selection;
+    const { search, sort, limit, ...others } = listing.selection;
     // With `--filter`, the limit is applied after it.
-    const limitsQuery = selection.filter === undefined;
+    const [inQuery, after] = others.filter === undefined ? [limit, undefined] : [undefined, limit];
     const by = sort && { by: sort.key === ID_FIELD[kind] ? 'id' : sort.key, descending: sort.descending };
-    const query = { kind, region, search, sort: by, limit: limitsQuery ? limit : undefined };
-    const look = (held: Data | undefined) => held?.profiles(query);
-    const page = await reading<ReturnType<typeof look>>(data, context, look);
-    const { rows, total, found } = page ?? { total: 0, found: 0, rows: [] };
+    const query = { kind, region, search, sort: by, limit: inQuery };
+    const { rows, total, found } = (await reading(data, context, (held) => held?.profiles(query))) ?? NONE;
     const records = rows.map((row) => recordOf(kind, row));
     if (by !== undefined) checkSort(by.by, records);
     const none = `no ${kind} in the sandbox (region ${region}): import some ${howToImport(region)}`;
     const counted = (n: number): string => count(n, SINGULAR[kind], kind);
     const of = search === undefined ? '' : `${counted(found)} of `;
     return {
-      records,
+      ...{ records, id: ID_FIELD[kind] },
       fields: kind === 'users' ? ['user_id', 'company_id'] : ['company_id'],
-      id: ID_FIELD[kind],
       source: `[${rows.map((row) => sourceOf(kind, row)).join(',')}]`,
       empty: total === 0 ? none : `no ${kind} match this search`,
-      selection: limitsQuery || limit === undefined ? selection : { ...selection, limit },
+      selection: { ...others, ...(after !== undefined && { limit: after }) },
       after: total === 0 ? [] : [`${of}${counted(total)} in region ${region}`],
     };
   },
 });
+const NONE: embedded.ProfilePage = { total: 0, found: 0, rows: [] };
 
 /** Records without a value come last: if the first one has none, no record has one. @throws UsageError */
 function checkSort(key: string, [first]: readonly ListRecord[]): void {
@@ -90,16 +89,14 @@ function sourceOf(kind: embedded.Kind, row: Row): string {
 
 const show = spec({
   options: async ([noun = '', id = ''], flags, context) => {
-    if (noun !== 'company' && noun !== 'user') {
-      const hint = 'profiles sandbox show company <id>, or profiles sandbox show user <id>';
-      throw usage(`unknown kind "${noun}"`, hint);
-    }
-    return { data: await dataFolder(flags, context), noun, id, region: regionIn(flags, context) };
+    const kind = KINDS.find((one) => SINGULAR[one] === noun);
+    const hint = 'profiles sandbox show company <id>, or profiles sandbox show user <id>';
+    if (kind === undefined) throw usage(`unknown kind "${noun}"`, hint);
+    return { data: await dataFolder(flags, context), kind, noun, id, region: regionIn(flags, context) };
   },
-  run: async ({ data, noun, id, region }, context, { command }) => {
+  run: async ({ data, kind, noun, id, region }, context, { command }) => {
     refuseServerOptions(command);
     const { stdout, flags } = context;
-    const kind = noun === 'company' ? 'companies' : 'users';
     const { json, companyId, metadata } = await reading(data, context, (held) => {
       const profile = held?.profile(kind, id, region);
       if (profile) return profile;
@@ -124,10 +121,9 @@ const show = spec({
  * settings do not affect the sandbox.
  */
 async function dataFolder(flags: Flags, context: Context): Promise<string> {
-  const { data, config, account, state } = flags as SettingsFlags & { data?: string };
+  const { data, baseUrl: _, lookupBaseUrl: __, ...own } = flags as SettingsFlags & { data?: string };
   if (data !== undefined) return resolve(context.cwd, data);
-  const own = Object.entries({ config, account, state }).filter(([, value]) => value !== undefined);
-  return (await resolveSettings(context, { ...Object.fromEntries(own), region: 'sandbox' })).stateDir;
+  return (await resolveSettings(context, { ...own, region: 'sandbox' })).stateDir;
 }
 
 /** `--region-of` or `--region`. Environment and config file are not read: they do not affect the sandbox. */
@@ -172,13 +168,7 @@ export const command = spec({
   commands: {
     list,
     show,
-    reset: spec({
-      options: (_, flags, context) => dataFolder(flags, context),
-      run: (data, context, { command }) => {
-        refuseServerOptions(command);
-        return reset(data, context);
-      },
-    }),
+    reset: spec({ options: (_, flags, context) => dataFolder(flags, context), run: reset }),
   },
 });
 
@@ -186,10 +176,9 @@ async function serverOptions(flags: Flags, context: Context): Promise<embedded.S
   const values = valuesOf(SANDBOX, flags);
   const { memory, data: _, host, seed, fault = [], lookups, expectToken = null, ...others } = values;
   const { port, lookupPort, euPort, pagePort, page, controlPort, latency, ...limits } = others;
-  if (expectToken !== null && !/^[\x21-\x7e]+$/.test(expectToken)) {
-    const hint = 'an API key is one word of ASCII characters';
+  const hint = 'an API key is one word of ASCII characters';
+  if (expectToken !== null && !/^[\x21-\x7e]+$/.test(expectToken))
     throw usage('--expect-token contains white space or non-ASCII characters', hint);
-  }
   const asked = Object.entries({ ...limits, latencyMs: latency }).filter(([, value]) => value !== undefined);
   return {
     ...(memory ? {} : { dataDir: await dataFolder(flags, context) }),
@@ -220,10 +209,7 @@ async function serve(options: embedded.SandboxOptions, context: Context): Promis
     const control = controlUrl === null ? '' : `, control ${controlUrl}`;
     const kept = dataDir === undefined ? 'in memory' : `in ${dataDir}`;
     await say(context, `sandbox: EU region ${euUrl}${control}; data ${kept}; press Ctrl-C to stop`);
-    await new Promise<void>((resolve) => {
-      if (stop.aborted) resolve();
-      stop.addEventListener('abort', () => resolve(), { once: true });
-    });
+    if (!stop.aborted) await once(stop, 'abort');
   } finally {
     await sandbox.stop();
   }
@@ -246,7 +232,8 @@ function printAddresses(sandbox: embedded.Sandbox, context: Context): Promise<vo
  * Erases all profiles and jobs of the sandbox, and what the state knows about them.
  * @throws LockedError while an import to the sandbox runs; UsageError for a single region
  */
-async function reset(data: string, context: Context): Promise<void> {
+async function reset(data: string, context: Context, { command }: Tree): Promise<void> {
+  refuseServerOptions(command);
   const { flags } = context;
   if (flags.region !== undefined && flags.region !== 'sandbox') {
     throw usage('sandbox reset erases all regions of the sandbox', 'leave --region out');
@@ -269,10 +256,9 @@ async function reset(data: string, context: Context): Promise<void> {
     const erased = await reading(data, context, (held) => held?.reset() ?? none);
     const forgotten = (await state?.runs.forgetScope(EMBEDDED)) ?? { runs: 0, jobs: 0 };
     const companies = count(erased.companies, 'company', 'companies');
-    const [users, jobs] = [count(erased.users, 'user'), count(erased.jobs, 'job')];
+    const others = `${count(erased.users, 'user')}, and ${count(erased.jobs, 'job')}`;
     const runs = forgotten.runs === 0 ? '' : `; forgot ${count(forgotten.runs, 'import')} to it`;
-    const text = `erased ${companies}, ${users}, and ${jobs} from ${data}${runs}\n`;
-    await print(context, { erased, forgotten, data }, text);
+    await print(context, { erased, forgotten, data }, `erased ${companies}, ${others} from ${data}${runs}\n`);
   } finally {
     for (const lock of locks) await lock.release();
   }

@@ -20,9 +20,7 @@ const SAY_EVERY_MS = 5_000;
 
 export const command = spec({
   commands: {
-    info: spec({
-      run: (_, context) => info(context),
-    }),
+    info: spec({ run: (_, context) => info(context) }),
     check: spec({
       run: async (_, context) => {
         const { name: state } = await requireState(context);
@@ -55,10 +53,7 @@ export const command = spec({
       },
       run: migrate,
     }),
-    unlock: spec({
-      options: (_, flags) => given(UNLOCK, flags).force ?? false,
-      run: unlock,
-    }),
+    unlock: spec({ options: (_, flags) => given(UNLOCK, flags).force ?? false, run: unlock }),
   },
 });
 
@@ -75,16 +70,11 @@ async function info(context: Context): Promise<void> {
   const when = (time: string | null): string | null =>
     time === null ? null : `${time} (${ago(clock.now() - Date.parse(time))})`;
   const { bytes, known, locks, last_run_at, last_job_seen_at, ...counts } = held;
+  const { runs, unfinished_runs, jobs, unfinished_jobs, moved_to } = counts;
   const summary = {
-    state: named,
-    ...(counts.moved_to !== null && { moved_to: counts.moved_to }),
-    size: formatSize(bytes),
-    runs: counts.runs,
-    unfinished_runs: counts.unfinished_runs,
-    last_run_at: when(last_run_at),
-    jobs: counts.jobs,
-    unfinished_jobs: counts.unfinished_jobs,
-    last_job_seen_at: when(last_job_seen_at),
+    ...{ state: named, ...(moved_to !== null && { moved_to }), size: formatSize(bytes) },
+    ...{ runs, unfinished_runs, last_run_at: when(last_run_at) },
+    ...{ jobs, unfinished_jobs, last_job_seen_at: when(last_job_seen_at) },
     locks: locks.length === 0 ? 'not held' : locks.map(lockText).join('; '),
   };
   const ofKind = known.map(({ oldest_completed_at: oldest, newest_completed_at: newest, ...each }) => {
@@ -143,16 +133,18 @@ async function unlock(force: boolean, context: Context): Promise<void> {
   const held = await locks.held();
   if (isFolder) {
     const lines = held.length === 0 ? ['no lock is held'] : held.map((lock) => safeLine(lockText(lock)));
-    const why =
-      'Locks of a state directory need no unlocking: the operating system releases each when its process ends.';
-    return print(context, { state: name, released: [] }, `${[...lines, why].join('\n')}\n`);
+    const why = 'need no unlocking: the operating system releases each when its process ends.';
+    const text = [...lines, `Locks of a state directory ${why}\n`].join('\n');
+    return print(context, { state: name, released: [] }, text);
   }
   const fresh = held.filter((lock) => lock.fresh);
   if (fresh.length > 0 && !force) {
-    throw hinted(new LockedError(`the lock on ${fresh.map(lockText).join('; ')}`), {
-      do: 'wait for that import to end, or stop it; to take the lock from it, so that it stops before its next request',
+    const take = 'to take the lock from it, so that it stops before its next request';
+    const hint = {
+      do: `wait for that import to end, or stop it; ${take}`,
       run: ['state', 'unlock', '--force'],
-    });
+    };
+    throw hinted(new LockedError(`the lock on ${fresh.map(lockText).join('; ')}`), hint);
   }
   if (fresh.length > 0) await askToTake(fresh, context);
   const released = await locks.unlock(force);
@@ -165,10 +157,8 @@ async function unlock(force: boolean, context: Context): Promise<void> {
 async function askToTake(fresh: readonly HeldLock[], context: Context): Promise<void> {
   if (context.flags.yes === true) return;
   if (!canAsk(context)) {
-    throw hinted(usage('--force takes the lock from a running import, and there is no terminal to ask on'), {
-      do: 'to take it without being asked',
-      again: { plus: ['--yes'] },
-    });
+    const why = usage('--force takes the lock from a running import, and there is no terminal to ask on');
+    throw hinted(why, { do: 'to take it without being asked', again: { plus: ['--yes'] } });
   }
   const locks = fresh.map((lock) => `The lock on ${safeLine(lockText(lock))}.\n`).join('');
   const question = `${locks}Take ${count(fresh.length, 'lock')}? That import stops before its next request.`;

@@ -63,50 +63,44 @@ export async function suggest(
   const last = words.at(-1) ?? '';
   const [, flag, value = ''] = /^(--[^=]+)=(.*)$/s.exec(last) ?? [];
   /** The option whose value is being typed behind this word. */
-  const isValue = (name: string | undefined): table.Entry | undefined =>
-    isEnded
-      ? undefined
-      : flags.find(
-          ({ long, short, type }) => type.placeholder !== '' && (long === name || `-${short}` === name),
-        );
-  const option = isValue(flag) ?? isValue(before.at(-1));
-  const current = isValue(flag) ? value : last;
-  let values: Suggestion[];
-  let files = false;
-  if (option) {
-    values = await valuesOf(option, at);
-    files = option.type.kind === 'path' || option.complete === 'folders';
-  } else if (!isEnded && current.startsWith('-')) {
+  const taking = (name: string | undefined): table.Entry | undefined => {
+    const takesIt = ({ long, short, type }: table.Entry): boolean =>
+      type.placeholder !== '' && (long === name || `-${short}` === name);
+    return isEnded ? undefined : flags.find(takesIt);
+  };
+  const option = taking(flag) ?? taking(before.at(-1));
+  const current = taking(flag) ? value : last;
+  const look = async (): Promise<Suggestion[]> => {
+    if (option) return valuesOf(option, at);
+    if (isEnded || !current.startsWith('-')) {
+      const commands = operands.length === 0 ? commandsIn(command) : [];
+      return [...commands, ...(await quietly(async () => (await OPERANDS[path]?.(at)) ?? []))];
+    }
     const off = table.OPTIONS.filter((each) => each.off?.includes(path));
     const help = table.builtIn('help');
-    values = [
+    return [
       ...flags.map((each): Suggestion => [each.long, table.descriptionOf(each)]),
       ...off.map(({ long, summary }): Suggestion => [long.replace('--', '--no-'), summary]),
       [help.long, help.summary],
     ];
-  } else {
-    values = [
-      ...(operands.length === 0 ? commandsIn(command) : []),
-      ...(await quietly(async () => (await OPERANDS[path]?.(at)) ?? [])),
-    ];
-    files = takesFile(at);
-  }
+  };
+  const isFlag = !isEnded && current.startsWith('-');
+  const files = option
+    ? option.type.kind === 'path' || option.complete === 'folders'
+    : !isFlag && takesFile(at);
   const isOpen = option?.complete === 'column=' || option?.complete === 'settings'; // the value is not whole
   const isOrdered = ['job', 'resume', 'runs'].includes(path) || option?.complete === 'runs'; // newest first
+  const bits = [isOpen && DIRECTIVE.noSpace, !files && DIRECTIVE.noFiles, isOrdered && DIRECTIVE.keepOrder];
   return {
-    values: values.filter(([each]) => each.startsWith(current) && isPlain(each)),
-    directive:
-      (isOpen ? DIRECTIVE.noSpace : 0) +
-      (files ? 0 : DIRECTIVE.noFiles) +
-      (isOrdered ? DIRECTIVE.keepOrder : 0),
+    values: (await look()).filter(([each]) => each.startsWith(current) && isPlain(each)),
+    directive: bits.reduce<number>((sum, bit) => sum + Number(bit), 0),
   };
 }
 
-const commandsIn = (command: Command): Suggestion[] =>
-  command
-    .createHelp()
-    .visibleCommands(command)
-    .map((child) => [child.name(), child.description()]);
+function commandsIn(command: Command): Suggestion[] {
+  const children = command.createHelp().visibleCommands(command);
+  return children.map((child) => [child.name(), child.description()]);
+}
 
 function takesFile({ command: { registeredArguments: declared }, operands }: Position): boolean {
   const next = declared[operands.length] ?? declared.at(-1);
@@ -164,27 +158,11 @@ const OPERANDS: Readonly<Record<string, Find>> = {
     const topics = Object.entries(TEXTS.topics).map(([name, { summary }]): Suggestion => [name, summary]);
     return [...commandsIn(command.parent!), ...topics];
   }),
-  'config get': first(({ context }) => keys(context)),
-  'config unset': first(({ context }) => keys(context)),
-  'config set': (at) => {
-    if (at.operands.length === 0) return keys(at.context);
-    const key = at.operands[0]!.replace(/^accounts\.[^.]+\./, '');
-    const option = at.operands.length === 1 && table.OPTIONS.find((each) => each.config === key);
-    return option ? valuesOf(option, at) : [];
-  },
+  'config get': first(() => named(knownKeys())),
+  'config set': first(() => named(knownKeys())),
+  'config unset': first(() => named(knownKeys())),
   'sandbox show': first(() => named(['company', 'user'])),
 };
-
-/** Keys of the config file, with the names of its accounts and regions. */
-async function keys(context: Context): Promise<Suggestion[]> {
-  const { accounts = {}, regions = {} } = await config(context);
-  const fill = (all: string[], slot: string, names: readonly string[]): string[] =>
-    all.flatMap((key) =>
-      key.includes(`${slot}.<name>`) ? names.map((name) => key.replace('<name>', name)) : key,
-    );
-  const inAccounts = fill(knownKeys(), 'accounts', Object.keys(accounts));
-  return named(fill(inAccounts, 'regions', ['default', 'eu', ...Object.keys(regions)]));
-}
 
 /** Columns of the first input file on the line that exists. */
 async function columns({ operands, context: { cwd, stop } }: Position): Promise<string[]> {

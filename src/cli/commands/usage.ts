@@ -1,25 +1,10 @@
-/** Help for those who typed something else: first steps, words and flags of other programs, and commander's errors. */
-import { existsSync } from 'node:fs';
+/** Help for those who typed something else: words and flags of other programs, and commander's errors. */
 import type { Command, CommanderError } from 'commander';
 import type { UsageError } from '../../engine/errors.js';
 import { nearest } from '../../engine/util/nearest.js';
-import type { World } from '../context.js';
 import { OPTIONS, pathOf, usage } from '../options/index.js';
-import { configLocation } from '../settings/sources.js';
 import { wordsOf } from './help-page.js';
 import TEXTS from './topics.json' with { type: 'json' };
-
-/** What to run first, if stdout is a terminal and nothing is configured yet; otherwise null. */
-export function firstSteps({ stdout, env, platform, cwd }: World): string | null {
-  const set = ['PROFILES_CONFIG', 'PROFILES_ACCOUNT', 'PROFILES_REGION', 'PROFILES_BASE_URL'];
-  if (!stdout.isTTY || set.some((name) => env[name])) return null;
-  try {
-    const isSetUp = existsSync(configLocation({ env, platform, cwd }, {}).value);
-    return isSetUp ? null : `${TEXTS.steps.join('\n')}\n`;
-  } catch {
-    return null; // no home folder
-  }
-}
 
 const said = (texts: Readonly<Record<string, string>>, word: string): string | undefined =>
   Object.hasOwn(texts, word) ? texts[word] : undefined;
@@ -44,32 +29,27 @@ function insteadOf(flag: string): string | undefined {
  * Rewrites the errors of commander, which are terse and give no advice.
  * @param command the command that commander was parsing; the hint refers to its help
  */
-export function usageError(error: CommanderError, command: Command): UsageError {
-  const [first = '', suggestion] = error.message.replace(/^error: /, '').split('\n');
+export function usageError({ code, message }: CommanderError, command: Command): UsageError {
+  const [first = '', suggestion = ''] = message.replace(/^error: /, '').split('\n');
   const [, quoted = ''] = /'(.*)'/.exec(first) ?? [];
   const path = pathOf(command);
   const name = path === '*' ? 'profiles' : `profiles ${path}`;
   const help = `see ${name} --help`;
   const { args, registeredArguments: declared } = command;
   const form = [name, ...wordsOf(command)].join(' ');
-  switch (error.code) {
-    case 'commander.missingArgument': {
-      const about = declared.find((argument) => argument.name() === quoted)?.description;
-      return usage(`missing required argument "${quoted}"`, about ? `${form}: ${about}` : form);
-    }
-    case 'commander.optionMissingArgument':
-      return usage(`option ${quoted} needs a value`, help);
-    case 'commander.unknownOption': {
-      const like = /^\(Did you mean (.*)\?\)$/.exec(suggestion ?? '')?.[1];
-      const meant = insteadOf(quoted.split('=')[0]!) ?? (like ? `did you mean ${like}?` : help);
-      return usage(`unknown option ${quoted}`, meant);
-    }
-    case 'commander.excessArguments': {
-      const { length } = declared;
-      const taken = length === 0 ? 'no arguments' : length === 1 ? '1 argument' : `${length} arguments`;
-      const given = args.length === 1 ? `"${args[0]}" was given` : `${args.length} were given`;
-      return usage(`${path} takes ${taken}, but ${given}`, length === 0 ? help : form);
-    }
+  if (code === 'commander.missingArgument') {
+    const about = declared.find((argument) => argument.name() === quoted)?.description;
+    return usage(`missing required argument "${quoted}"`, about ? `${form}: ${about}` : form);
   }
-  return usage(first, help);
+  if (code === 'commander.optionMissingArgument') return usage(`option ${quoted} needs a value`, help);
+  if (code === 'commander.unknownOption') {
+    const like = /^\(Did you mean (.*\?)\)$/.exec(suggestion)?.[1];
+    const meant = insteadOf(quoted.split('=')[0]!) ?? (like ? `did you mean ${like}` : help);
+    return usage(`unknown option ${quoted}`, meant);
+  }
+  if (code !== 'commander.excessArguments') return usage(first, help);
+  const { length } = declared;
+  const taken = length === 0 ? 'no arguments' : length === 1 ? '1 argument' : `${length} arguments`;
+  const given = args.length === 1 ? `"${args[0]}" was given` : `${args.length} were given`;
+  return usage(`${path} takes ${taken}, but ${given}`, length === 0 ? help : form);
 }

@@ -7,18 +7,8 @@ import type { Commands } from '../advice/commands.js';
 import { inOneLine } from '../advice/hint.js';
 import { type Known, nextSteps } from '../advice/next.js';
 import { warningText, wordsOf } from '../advice/words.js';
-import {
-  isCompletedShort,
-  isOnlyPlanned,
-  namesIn,
-  outcomeOf,
-  type Recorded,
-  rowFacts,
-  rowsLine,
-  type Text,
-  Texts,
-  toneOf,
-} from './outcome.js';
+import type { Recorded, Text } from './outcome.js';
+import * as outcome from './outcome.js';
 
 export type Facts = ReturnType<typeof factsOf>;
 export type JobFact = ReturnType<typeof jobFact>;
@@ -41,7 +31,7 @@ export interface Heard {
 export function factsOf(found: Summary, known: Known, { plan, warnings, requests }: Heard = {}) {
   const { commands, tokenFrom } = known;
   const { run, rows, status } = found;
-  const texts = new Texts(namesIn(plan), requests);
+  const texts = new outcome.Texts(outcome.namesIn(plan), requests);
   // Adds the hint for this command line, with the flag that helps. Summaries of the state have no causes.
   const causes = (found.causes ?? []).map((cause) => ({
     ...cause,
@@ -51,17 +41,17 @@ export function factsOf(found: Summary, known: Known, { plan, warnings, requests
     ...{ ...found, causes },
     ...(warnings && { warnings: warnings.map(({ message }) => message) }),
   };
-  const classes = rowFacts(rows, isOnlyPlanned(status));
+  const classes = outcome.rowFacts(rows, outcome.isOnlyPlanned(status));
   return {
     /** As the engine has it, with the hints and warnings of this command line. */
     summary,
     texts,
     /** Where the token came from, if the region of a flag has none of its own. */
     tokenFrom,
-    outcome: outcomeOf(found),
+    outcome: outcome.outcomeOf(found),
     rows: classes,
     /** The rows in one line. */
-    rowsLine: rowsLine(rows, classes),
+    rowsLine: outcome.rowsLine(rows, classes),
     causes: causes.map((cause) => causeFact(cause, texts)),
     jobs: found.jobs.map((job) => jobFact(job, texts)),
     /** Requests that were sent again because their outcome was unknown. */
@@ -85,7 +75,7 @@ export function factsOf(found: Summary, known: Known, { plan, warnings, requests
 }
 
 /** Rejected rows of a file with the same cause. Only one that concerns whole rows may quote cells or the service's words. */
-function causeFact(cause: RejectionCause, texts: Texts) {
+function causeFact(cause: RejectionCause, texts: outcome.Texts) {
   const { column, at: shared, example } = cause;
   const reason: Text =
     column === null ? texts.of(cause.reason) : { full: cause.reason, shared: cause.reason };
@@ -114,12 +104,12 @@ function predicate(reason: string, rows: number): string {
   return ` ${rows === 1 ? reason : adverb + plural + reason.slice(adverb.length + verb.length)}`;
 }
 
-function jobFact(job: RunJob, texts: Texts) {
+function jobFact(job: RunJob, texts: outcome.Texts) {
   const { job_id: id, status, completed_rows, total_rows } = job;
   const reason = failureReason(job);
   return {
     ...{ id, status, completed: completed_rows ?? 0, total: total_rows ?? 0, ranges: rangesIn(job) },
-    tone: isCompletedShort(job) ? ('warn' as const) : toneOf(status),
+    tone: outcome.isCompletedShort(job) ? ('warn' as const) : outcome.toneOf(status),
     reason: reason === null ? null : texts.of(reason),
     /** Whether it has not completed all its rows. */
     isShort: !isFinal(status) || (total_rows != null && completed_rows !== total_rows),

@@ -66,7 +66,7 @@ export function whyOf({ status, rows, jobs, not_sent, plan }: Summary): string {
 export const isCompletedShort = ({ status, completed_rows, total_rows }: Summary['jobs'][number]): boolean =>
   status === 'completed' && completed_rows != null && (total_rows == null || completed_rows < total_rows);
 
-export type RowFact = ReturnType<typeof rowFacts>[number];
+type RowFact = ReturnType<typeof rowFacts>[number];
 
 const CLASSES: readonly [name: keyof RowCounts, title: string, means: string][] = [
   ['filtered', 'Filtered', 'left out on request'],
@@ -108,27 +108,20 @@ export function planLine(totals: PlanTotals): string {
   const classes = { filtered, invalid, 'rejected before': rejected_before, unchanged, merged };
   const named = Object.entries(classes).flatMap(([name, n]) => (n > 0 ? [`${grouped(n)} ${name}`] : []));
   const valid = read - filtered - rejected;
+  const { requests, bytes } = totals;
+  const how = requests === null ? '' : ` in ${count(requests, 'request')} (${formatSize(bytes ?? 0)})`;
   const rest = {
     invalid: `nothing will be sent (${grouped(valid)} valid)`,
     changed: `nothing will be sent (${grouped(to_send)} new or changed)`,
-    none: toSend(totals),
+    none: to_send === 0 ? 'nothing to send' : `${grouped(to_send)} to send${how}`,
   }[stopped_by ?? 'none'];
   const between = stopped_by === null ? ', ' : '; ';
   return `${count(read, 'row')}: ${[named.join(', '), rest].filter(Boolean).join(between)}`;
 }
 
-function toSend({ to_send, requests, bytes }: PlanTotals): string {
-  if (to_send === 0) return 'nothing to send';
-  const how = requests === null ? '' : ` in ${count(requests, 'request')} (${formatSize(bytes ?? 0)})`;
-  return `${grouped(to_send)} to send${how}`;
-}
-
-/** The maximum number of ranges shown for a request. */
-const SHOWN_RANGES = 3;
-
 /** `lines 2-4`; with `named` `a.csv lines 2-4, b.csv line 9 and of 2 more files`. */
 export function linesOf(ranges: readonly FileRange[], named: boolean): string {
-  const texts = ranges.slice(0, SHOWN_RANGES).map(({ file, first_line, last_line }) => {
+  const texts = ranges.slice(0, 3).map(({ file, first_line, last_line }) => {
     const lines = first_line === 0 ? 'no rows sent' : lineRange(first_line, last_line, '-');
     return named ? `${file} ${lines}` : lines;
   });
@@ -137,12 +130,10 @@ export function linesOf(ranges: readonly FileRange[], named: boolean): string {
 }
 
 /** The service that rows go to. A dry run may have no host. */
-export function serviceWords({
-  account,
-  region,
-  base_url,
-  tokenFrom,
-}: Pick<Summary, 'account' | 'region' | 'base_url'> & { tokenFrom: string | undefined }): string {
+export function serviceWords(
+  { account, region, base_url }: Pick<Summary, 'account' | 'region' | 'base_url'>,
+  tokenFrom: string | undefined,
+): string {
   const token = tokenFrom === undefined ? '' : `, with the token from ${tokenFrom}`;
   const service = `region ${region}, ${base_url === '' ? 'no host set' : base_url}${token}`;
   return account === null ? service : `account ${account}, ${service}`;

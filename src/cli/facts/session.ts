@@ -17,15 +17,6 @@ import { namesIn, type Text, Texts, type Tone, toneOf } from './outcome.js';
 /** Start and end, in milliseconds since 1970. */
 export type Span = readonly [from: number, until: number];
 
-/** The waits before retries, by the number of the request. */
-export type Waits = ReadonlyMap<number, readonly Span[]>;
-
-/** When a job was accepted and last polled, as ISO 8601 by this machine's clock. */
-export interface Seen {
-  submitted_at: string;
-  seen_at: string;
-}
-
 export interface Session {
   /** Milliseconds since 1970. */
   now: number;
@@ -40,10 +31,10 @@ export interface Session {
   /** Null for a run loaded from the state, and for one that failed before its plan. */
   plan: Plan | null;
   requests: readonly RequestRecord[];
-  /** By job id. */
-  seen: ReadonlyMap<string, Seen>;
-  /** The waits of this session. The state counts retries, but does not record their times. */
-  waits: Waits;
+  /** By job id: when it was accepted and last polled, as ISO 8601 by this machine's clock. */
+  seen: ReadonlyMap<string, { submitted_at: string; seen_at: string }>;
+  /** The waits before retries of this session, by request. The state counts retries, but does not record their times. */
+  waits: ReadonlyMap<number, readonly Span[]>;
   /** The error that ended the import early, or null. */
   failure: { message: Text; hint: string | null } | null;
   /** Whether the session is about a stored run: the state keeps no causes, warnings, or columns. */
@@ -56,80 +47,68 @@ export interface Session {
 /** The maximum number of retries that are drawn. */
 const MOST_WAITS = 10_000;
 
-/** Hears the events of an import. */
-export class SessionRecorder {
-  readonly #startedAt: number;
-  readonly #waits = new Map<number, Span[]>();
-  #retries = 0;
-  #plan: Plan | null = null;
-  #facts: Facts | null = null;
-
-  constructor(
-    private readonly clock: { now(): number },
-    private readonly about: Pick<Session, 'service' | 'paths' | 'resumed'> & { commands: Commands },
-  ) {
-    this.#startedAt = clock.now();
-  }
-
-  hear(event: Told): void {
-    if (event.type === 'plan') this.#plan = event.plan;
-    else if (event.type === 'summary') this.#facts = event.facts;
-    else if (event.type === 'retry' && this.#retries++ < MOST_WAITS) {
-      const from = this.clock.now();
-      const wait: Span = [from, from + event.delay_ms];
-      if (!this.#waits.get(event.request)?.push(wait)) this.#waits.set(event.request, [wait]);
+/** Hears the events of an import. `session`: what they tell, and the error that ended it early, or null. */
+export function recordSession(
+  clock: { now(): number },
+  { service, commands, ...about }: Pick<Session, 'service' | 'paths' | 'resumed'> & { commands: Commands },
+) {
+  const startedAt = clock.now();
+  const waits = new Map<number, Span[]>();
+  let retries = 0;
+  let planned: Plan | null = null;
+  let facts: Facts | null = null;
+  const hear = (event: Told): void => {
+    if (event.type === 'plan') planned = event.plan;
+    else if (event.type === 'summary') facts = event.facts;
+    else if (event.type === 'retry' && retries++ < MOST_WAITS) {
+      const from = clock.now();
+      waits.set(event.request, [...(waits.get(event.request) ?? []), [from, from + event.delay_ms]]);
     }
-  }
-
-  /** @param error that ended the import early, or null */
-  async session(error: unknown, state: State): Promise<Session> {
-    const [facts, now] = [this.#facts, this.clock.now()];
-    const { service, commands, ...about } = this.about;
-    const summary = facts?.summary;
+  };
+  const session = async (error: unknown, state: State): Promise<Session> => {
+    const now = clock.now();
+    const { summary, next = [] } = facts ?? {};
     const run = summary?.run ?? null;
-    const plan = summary?.plan ?? this.#plan;
+    const plan = summary?.plan ?? planned;
     const requests = run === null ? [] : await state.requests.of(run);
-    const until = (waits: readonly Span[]): Span[] => waits.map(([from, end]) => [from, Math.min(end, now)]);
+    const passed = [...waits].map(([request, all]) => {
+      return [request, all.map(([from, end]): Span => [from, Math.min(end, now)])] as const;
+    });
     return {
-      ...about,
-      ...{ now, run, facts, plan, requests, startedAt: this.#startedAt, stored: false },
+      ...{ ...about, now, run, facts, plan, requests, startedAt, next, stored: false },
       service: summary ?? service,
       paths: (summary ?? plan)?.files.map(({ path }) => path) ?? about.paths,
       status: summary?.status ?? 'stopped',
       seen: run === null ? new Map() : await seenOf(state, run),
-      waits: new Map([...this.#waits].map(([request, waits]) => [request, until(waits)])),
+      waits: new Map(passed),
       failure: error === null ? null : failureOf(error, commands, new Texts(namesIn(plan), requests)),
-      next: facts?.next ?? [],
     };
-  }
+  };
+  return { hear, session };
 }
 
 /** A hint may contain cells, such as the one for a wrong encoding, so it is for nobody else. */
 function failureOf(error: unknown, commands: Commands, texts: Texts): NonNullable<Session['failure']> {
-  if (!(error instanceof ProfilesError)) {
+  if (!(error instanceof ProfilesError))
     return { message: texts.of(error instanceof Error ? error.message : String(error)), hint: null };
-  }
-  const { message, hint } = errorWords(error, commands);
-  return { message: texts.of(message, error.errorCode), hint: hint ?? null };
+  const { message, hint = null } = errorWords(error, commands);
+  return { message: texts.of(message, error.errorCode), hint };
 }
 
 /** A run that the state has recorded. */
-export async function storedSession(
+export const storedSession = async (
   { run, status, paths, scope, named_account, started_at }: StoredRun,
   about: Pick<Session, 'now' | 'facts' | 'requests' | 'next'>,
   state: State,
-): Promise<Session> {
-  return {
-    ...about,
-    ...{ run, status, paths, plan: null, failure: null, stored: true, resumed: true },
-    startedAt: Date.parse(started_at),
-    service: { ...scope, account: named_account },
-    seen: await seenOf(state, run),
-    waits: new Map(),
-  };
-}
+): Promise<Session> => ({
+  ...{ ...about, run, status, paths, plan: null, failure: null, stored: true, resumed: true },
+  startedAt: Date.parse(started_at),
+  service: { ...scope, account: named_account },
+  seen: await seenOf(state, run),
+  waits: new Map(),
+});
 
-const seenOf = async (state: State, run: string): Promise<Map<string, Seen>> =>
+const seenOf = async (state: State, run: string): Promise<Session['seen']> =>
   new Map((await state.jobs.all()).flatMap((job) => (job.run === run ? [[job.job_id, job]] : [])));
 
 export type RequestFact = ReturnType<typeof requestFacts>[number];
@@ -156,23 +135,25 @@ export const isShown = ({ rows, left_out }: RequestRecord): boolean => rows > 0 
 export function requestFacts({ requests, paths, seen, waits, plan }: Session) {
   const texts = new Texts(namesIn(plan), requests);
   return requests.filter(isShown).map((r) => {
-    const { job, job_id } = r;
+    const { job, job_id, seq, rows, retries } = r;
     const times = job_id === null ? undefined : seen.get(job_id);
     const [words, tone] = wordsFor(r);
     const why = r.reason ?? failureReason(job ?? {});
     return {
-      ...{ seq: r.seq, rows: r.rows, retries: r.retries, job: job_id, words, tone },
-      done: job === null ? 0 : (job.completed_rows ?? (job.status === 'completed' ? r.rows : 0)),
+      ...{ seq, rows, retries, job: job_id, words, tone, waits: waits.get(seq) ?? [] },
+      done: job?.completed_rows ?? (job?.status === 'completed' ? rows : 0),
       isOpen: job !== null && !isFinal(job.status),
       reason: why === null ? null : texts.of(why),
       ranges: rangesIn(placeOf(r, paths)),
       notes: [
         ...(r.parent === null ? [] : [`part of request ${r.parent}`]),
-        ...(r.retries > 0 ? [count(r.retries, 'retry', 'retries')] : []),
+        ...(retries > 0 ? [count(retries, 'retry', 'retries')] : []),
         ...(r.left_out > 0 ? [`${count(r.left_out, 'row')} sent later by ${r.left_out_by}`] : []),
       ],
-      span: times && job ? spanOfJob(times, job.end_time) : null,
-      waits: waits.get(r.seq) ?? [],
+      span:
+        times && job
+          ? spanOfJob(Date.parse(times.submitted_at), Date.parse(times.seen_at), job.end_time)
+          : null,
     };
   });
 }
@@ -187,9 +168,7 @@ function wordsFor({ job, state, rows }: RequestRecord): [words: string, tone: To
  * From acceptance to the end of a job. The service's `end_time` is used only if it is an ISO 8601 time between the two
  * times that this machine recorded, because the specification does not show its format (spec: Job).
  */
-function spanOfJob({ submitted_at, seen_at }: Seen, end: unknown): Span {
-  const [from, seen] = [Date.parse(submitted_at), Date.parse(seen_at)];
-  const isTime = typeof end === 'string' && /^\d{4}-\d\d-\d\dT/.test(end);
-  const ended = isTime ? Date.parse(end) : Number.NaN;
+function spanOfJob(from: number, seen: number, end: unknown): Span {
+  const ended = typeof end === 'string' && /^\d{4}-\d\d-\d\dT/.test(end) ? Date.parse(end) : Number.NaN;
   return [from, ended >= from && ended <= seen ? ended : Math.max(from, seen)];
 }

@@ -1,14 +1,8 @@
 /** Puts the questions of a guided import to a person, and collects the answers. */
 
-import { ProfilesError } from '../../engine/errors.js';
-import {
-  type CellType,
-  type KeyStyle,
-  type Kind,
-  type Plan,
-  SOME_ZONE,
-  type Summary,
-} from '../../engine/model.js';
+import type { ProfilesError } from '../../engine/errors.js';
+import type { CellType, KeyStyle, Kind, Plan, Summary } from '../../engine/model.js';
+import { KINDS, SOME_ZONE } from '../../engine/model.js';
 import type { Candidate, TypeChoice } from '../../engine/plan/look.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { converterOf, keyStyle, loadZones } from '../../engine/read/index.js';
@@ -25,29 +19,21 @@ export async function askIdentity(
 ): Promise<{ kind: Kind; id: string }> {
   const seen = whole ? count(rows, 'row') : `the first ${count(rows, 'row')}`;
   const [likely] = choices;
-  const offered: Choice<Candidate | null>[] = choices.map((candidate) => ({
-    value: candidate,
-    label: `${candidate.kind}, identified by ${candidate.column}`,
-    hint: aboutIds(candidate, rows),
-  }));
-  const chosen = await prompter.choose(`${path}: what are its rows? (${seen})`, [
-    ...offered,
-    { value: null, label: 'another column' },
-  ]);
+  const offered = choices.map((candidate) => {
+    const label = `${candidate.kind}, identified by ${candidate.column}`;
+    return { value: candidate, label, hint: aboutIds(candidate, rows) };
+  });
+  const another = { value: null, label: 'another column' };
+  const question = `${path}: what are its rows? (${seen})`;
+  const chosen = await prompter.choose<Candidate | null>(question, [...offered, another]);
   if (chosen !== null) return { kind: chosen.kind, id: chosen.column };
-  const kind = await prompter.choose<Kind>(`${path}: are its rows companies or users?`, [
-    { value: likely!.kind, label: likely!.kind },
-    ...(['companies', 'users'] as const)
-      .filter((other) => other !== likely!.kind)
-      .map((value) => ({ value, label: value })),
-  ]);
-  const id = await prompter.find(
-    `Which column identifies the ${kind}?`,
-    columns.map(({ column, values }) => {
-      return { value: column, label: column, hint: values.map(short).join(', ') || undefined };
-    }),
-  );
-  return { kind, id };
+  const kinds = KINDS.toSorted((a, b) => Number(b === likely!.kind) - Number(a === likely!.kind));
+  const which = kinds.map((kind) => ({ value: kind, label: kind }));
+  const kind = await prompter.choose<Kind>(`${path}: are its rows companies or users?`, which);
+  const named = columns.map(({ column, values }) => {
+    return { value: column, label: column, hint: values.map(short).join(', ') || undefined };
+  });
+  return { kind, id: await prompter.find(`Which column identifies the ${kind}?`, named) };
 }
 
 /** `1001, 1002, 1003; 500 different in 500 rows`. */
@@ -74,80 +60,65 @@ export async function askAll(
   /** Any of the choices, each with what is said about it. */
   const tick = <T>(
     question: string,
-    choices: readonly T[],
+    all: readonly T[],
     label: (one: T) => string,
     hint: (one: T) => string,
   ) =>
     prompter.tick(
       question,
-      choices.map((value) => ({ value, label: label(value), hint: hint(value) })),
+      all.map((value) => ({ value, label: label(value), hint: hint(value) })),
     );
   for (const question of questions) {
-    switch (question.ask) {
-      case 'columns': {
-        const sent = await tick('Which columns to send?', question.choices, named, (choice) => {
-          const { column, key, values, filled, rows } = choice;
-          const sentAs = keys === null ? key : keyStyle(keys)(column);
-          const as = sentAs === column ? '' : `as ${sentAs}, `;
-          const inRows = filled === rows ? 'in every row' : `in ${grouped(filled)} of ${count(rows, 'row')}`;
-          return `${as}${inRows}${values[0] === undefined ? '' : `, such as ${quoted(values[0])}`}`;
-        });
-        leftOut = question.choices.filter((choice) => !sent.includes(choice));
-        break;
-      }
-      case 'keys': {
-        const { columns, styles } = question;
-        const different = (column: string): number =>
-          new Set(styles.map((style) => keyStyle(style)(column))).size;
-        const [example = ''] = [...columns].sort((a, b) => different(b) - different(a));
-        keys = await prompter.choose(
-          'How are the columns named at the service?',
-          styles.map((style) => ({ value: style, label: keyStyle(style)(example), hint: style })),
-        );
-        break;
-      }
-      case 'types': {
-        const choices = question.choices.filter(isSent);
-        if (choices.length > 0)
-          types.push(...(await tick('Which values to convert?', choices, named, aboutType)));
-        break;
-      }
-      case 'reading': {
-        if (!isSent(question)) break;
-        const { path, choices } = question;
-        const asText = { ...choices[0]!, type: 'string', markers: [] };
-        const readings = choices.map((choice) => ({
-          value: choice,
-          label: `${quoted(choice.before)} is ${choice.after ?? choice.type}`,
-          hint: choice.type,
-        }));
-        // Enter takes text: a wrong guess would be wrong data.
-        const all = [...readings, { value: asText, label: 'as text, as written' }];
-        const how = `${named(question)}: how are its values read?`;
-        types.push({ path, ...(await prompter.choose<TypeChoice>(how, all, readings.length)) });
-        break;
-      }
-      case 'zone': {
-        const [first, ...others] = question.choices.filter((one) => types.some((type) => isSame(one, type)));
-        const before = [...zones.values()].at(-1) ?? machineZone();
-        if (first) zones.set(first.path, await askZone([first, ...others], before, named, prompter));
-        break;
-      }
-      case 'markers': {
-        const about = (cells: number, columns: readonly string[]): string =>
-          `${count(cells, 'cell')}; ${columns.join(', ')}`;
-        const chosen = await tick(
-          'Which of these mean that a cell is empty?',
-          question.choices,
-          ({ text }) => text,
-          ({ cells, columns }) => about(cells, columns),
-        );
-        nulls = chosen.map(({ text }) => text);
-        break;
-      }
+    if (question.ask === 'columns') {
+      const sent = await tick('Which columns to send?', question.choices, named, (one) =>
+        aboutColumn(one, keys),
+      );
+      leftOut = question.choices.filter((choice) => !sent.includes(choice));
+    } else if (question.ask === 'keys') {
+      const { columns, styles } = question;
+      const different = (column: string) => new Set(styles.map((style) => keyStyle(style)(column))).size;
+      const [example = ''] = [...columns].sort((a, b) => different(b) - different(a));
+      const choices = styles.map((style) => ({ value: style, label: keyStyle(style)(example), hint: style }));
+      keys = await prompter.choose('How are the columns named at the service?', choices);
+    } else if (question.ask === 'types') {
+      const choices = question.choices.filter(isSent);
+      if (choices.length > 0)
+        types.push(...(await tick('Which values to convert?', choices, named, aboutType)));
+    } else if (question.ask === 'reading' && isSent(question)) {
+      const { path, choices } = question;
+      const readings = choices.map((choice) => {
+        const label = `${quoted(choice.before)} is ${choice.after ?? choice.type}`;
+        return { value: choice, label, hint: choice.type };
+      });
+      // Enter takes text: a wrong guess would be wrong data.
+      const asText = { value: { ...choices[0]!, type: 'string', markers: [] }, label: 'as text, as written' };
+      const how = `${named(question)}: how are its values read?`;
+      const all: Choice<TypeChoice>[] = [...readings, asText];
+      types.push({ path, ...(await prompter.choose(how, all, readings.length)) });
+    } else if (question.ask === 'zone') {
+      const [first, ...others] = question.choices.filter((one) => types.some((type) => isSame(one, type)));
+      const before = [...zones.values()].at(-1) ?? machineZone();
+      if (first) zones.set(first.path, await askZone([first, ...others], before, named, prompter));
+    } else if (question.ask === 'markers') {
+      const chosen = await tick(
+        'Which of these mean that a cell is empty?',
+        question.choices,
+        ({ text }) => text,
+        ({ cells, columns }) => `${count(cells, 'cell')}; ${columns.join(', ')}`,
+      );
+      nulls = chosen.map(({ text }) => text);
     }
   }
   return { leftOut, keys, types, zones, nulls };
+}
+
+type Columns = Extract<Question, { ask: 'columns' }>['choices'][number];
+
+function aboutColumn({ column, key, values, filled, rows }: Columns, keys: KeyStyle | null): string {
+  const sentAs = keys === null ? key : keyStyle(keys)(column);
+  const as = sentAs === column ? '' : `as ${sentAs}, `;
+  const inRows = filled === rows ? 'in every row' : `in ${grouped(filled)} of ${count(rows, 'row')}`;
+  return `${as}${inRows}${values[0] === undefined ? '' : `, such as ${quoted(values[0])}`}`;
 }
 
 type Named = (column: ColumnOf) => string;
@@ -181,27 +152,20 @@ async function askZone(
 ): Promise<string> {
   const { before, type } = zoned[0];
   await loadZones();
-  const read = (zone: string): string | undefined => {
+  const choices = zonesAfter(likely).map((zone) => {
     const json = converterOf(type.replace(SOME_ZONE, zone) as CellType)?.json(before);
-    return json ? `${quoted(before)} → ${json}` : undefined;
-  };
-  const question = `In which time zone are the times of ${zoned.map(named).join(', ')}?`;
-  return prompter.find(question, zoneChoices(likely, read));
+    return { value: zone, label: zone, hint: json ? `${quoted(before)} → ${json}` : undefined };
+  });
+  return prompter.find(`In which time zone are the times of ${zoned.map(named).join(', ')}?`, choices);
 }
 
-const MOST_SHOWN = 40;
-const short = (text: string): string => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
-const quoted = (text: string): string => `"${short(text)}"`;
-
-/** Time zones: the likeliest first, then UTC, then all others. @param hint shown behind a zone */
-const zoneChoices = (likely: string, hint: (zone: string) => string | undefined): Choice<string>[] =>
-  [...new Set([likely, 'UTC', ...Intl.supportedValuesOf('timeZone')])].map((zone) => {
-    return { value: zone, label: zone, hint: hint(zone) };
-  });
-
 const machineZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
+/** The likeliest first, then UTC, then all others. */
+const zonesAfter = (likely: string): string[] => [
+  ...new Set([likely, 'UTC', ...Intl.supportedValuesOf('timeZone')]),
+];
 
-/** Makes options, and asks for the time zone that they need. @returns also the flag for it */
+/** Makes options, and asks for the time zone that they need, if any. */
 export async function withZone<O>(
   make: (zone: { zone?: string }) => Promise<O>,
   ask: () => Promise<Prompter>,
@@ -209,16 +173,17 @@ export async function withZone<O>(
   try {
     return { options: await make({}), zone: {} };
   } catch (error) {
-    if (!(error instanceof ProfilesError) || error.problem?.code !== 'zone_open') throw error;
-    const { path, columns } = error.problem;
-    const question = `${path}: in which time zone are the times of ${columns.join(', ')}?`;
-    const zone = await (await ask()).find(
-      question,
-      zoneChoices(machineZone(), () => undefined),
-    );
+    const { problem } = error as ProfilesError;
+    if (problem?.code !== 'zone_open') throw error;
+    const question = `${problem.path}: in which time zone are the times of ${problem.columns.join(', ')}?`;
+    const choices = zonesAfter(machineZone()).map((value) => ({ value, label: value }));
+    const zone = await (await ask()).find(question, choices);
     return { options: await make({ zone }), zone: { zone } };
   }
 }
+
+const short = (text: string): string => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
+const quoted = (text: string): string => `"${short(text)}"`;
 
 export interface Rehearsal {
   /** What will be sent. */

@@ -15,7 +15,7 @@ import type { Changes } from '../advice/commands.js';
 import { hinted } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
-import { OPTIONS, spelled } from '../options/index.js';
+import { OPTIONS, usage } from '../options/index.js';
 import { sourceDeps } from './inputs.js';
 import type { Answers, Found } from './questions.js';
 
@@ -23,18 +23,17 @@ import type { Answers, Found } from './questions.js';
 const unshared = (found: readonly Found[]): Kind | undefined =>
   KINDS.find((kind) => {
     const alike = found.filter((one) => one.kind === kind);
-    const ids = new Set(alike.map(({ id }) => id));
-    const companies = new Set(alike.flatMap(({ company }) => company ?? []));
-    return ids.size > 1 || companies.size > 1;
+    const companies = alike.flatMap(({ company }) => company ?? []);
+    return new Set(alike.map(({ id }) => id)).size > 1 || new Set(companies).size > 1;
   });
 
 /** Whether one mapping can name the identifiers of all inputs. */
 export const canShare = (found: readonly Found[]): boolean => unshared(found) === undefined;
 
 export const notShared = (found: readonly Found[]): UsageError =>
-  new UsageError(
+  usage(
     `the identifiers of ${unshared(found)} have different names, which one mapping cannot express`,
-    { hint: 'import these files one by one, or write a mapping for each' },
+    'import these files one by one, or write a mapping for each',
   );
 
 /**
@@ -146,41 +145,27 @@ const MAPPED = [
   ...['--map', '--exclude', '--type', '--mapping', '--guide'],
 ];
 
-interface Answered {
-  /** Flags that make the inputs readable, and the mapping file that was used. */
-  flags: Readonly<Record<string, unknown>>;
+export interface Answered {
+  /** Flags that were answered: the mapping file that was used, and a time zone. */
+  flags: { mapping?: string | null; zone?: string };
   mapping: MappingFile | null;
-  inputs: readonly { path: string; kind: Kind }[];
   /** Where the mapping was saved; null if it was not. */
   saved: string | null;
   skipsInvalid: boolean;
 }
 
-/** Files that two commands would both write. */
-const WRITTEN = ['--rejects', '--outcomes', '--report', '--save-plan'];
-
-/** One command, or one for each kind of rows: flags are for all inputs, so they cannot say rules for two kinds. */
-export function againFor({ flags, mapping, inputs, saved, skipsInvalid }: Answered): [Changes, ...Changes[]] {
+/** The same import as one command; null if flags cannot say it: they are for all inputs, and not for each kind. */
+export function againFor({ flags, mapping, saved, skipsInvalid }: Answered): Changes | null {
   const plus = skipsInvalid ? ['--skip-invalid'] : [];
   if (mapping === null) {
-    const reading = Object.entries(flags).flatMap(([name, value]) =>
-      [value].flat().flatMap((each) => [spelled(name), String(each)]),
-    );
-    return [{ without: ['--guide'], plus: [...reading, ...plus] }];
+    const answered = Object.entries(flags).flatMap(([name, value]) => (value ? [`--${name}`, value] : []));
+    return { without: ['--guide'], plus: [...answered, ...plus] };
   }
-  if (saved !== null) return [{ without: MAPPED, plus: [...plus, '--mapping', saved] }];
+  if (saved !== null) return { without: MAPPED, plus: [...plus, '--mapping', saved] };
   const { companies, users, ...all } = mapping;
-  const kinds = KINDS.flatMap((kind) => {
-    const own = { companies, users }[kind];
-    return own ? [{ ...all, kind, ...own }] : [];
-  });
-  const [first, second] = kinds;
-  if (!first || !second) return [{ without: MAPPED, plus: [...flagsOf(first ?? all), ...plus] }];
-  const ofKind = (one: MappingFile): Changes => {
-    const paths = inputs.flatMap(({ path, kind }) => (kind === one.kind ? [path] : []));
-    return { paths, without: [...MAPPED, ...WRITTEN], plus: [...flagsOf(one), ...plus] };
-  };
-  return [ofKind(first), ofKind(second)];
+  if (companies && users) return null;
+  const kind = companies ? 'companies' : users ? 'users' : all.kind;
+  return { without: MAPPED, plus: [...flagsOf({ ...all, kind, ...companies, ...users }), ...plus] };
 }
 
 /** The order in which a command says a mapping: what else it says comes behind the kind. */
@@ -201,24 +186,20 @@ export function flagsOf({ map = {}, ...section }: MappingFile): string[] {
   });
 }
 
-/** Several inputs share one name, so that a later import of all of them finds it. */
-const SHARED = 'profiles';
-const ENDING = '.mapping.json';
-
-/** The path of the mapping file for these inputs, without its ending. */
+/** The path of the mapping file for these inputs, without its ending: several share one, so that an import of all finds it. */
 function stemOf(sources: readonly AnySource[]): string {
   const files = sources.flatMap((source) => (source.from === 'file' ? [source.path] : []));
   const [only = '', other] = files;
   const folders = new Set(files.map((path) => dirname(path)));
   const [folder = '.'] = folders.size === 1 && files.length === sources.length ? folders : [];
-  return join(folder, only !== '' && other === undefined ? basename(only, extname(only)) : SHARED);
+  return join(folder, only !== '' && other === undefined ? basename(only, extname(only)) : 'profiles');
 }
 
 /** `companies.mapping.json`, `companies.mapping-2.json`, and so on: those that exist, and the first free one. */
 function namesFor(sources: readonly AnySource[], cwd: string): { taken: string[]; free: string } {
   const stem = stemOf(sources);
   const taken: string[] = [];
-  for (let path = stem + ENDING; ; path = `${stem}.mapping-${taken.length + 1}.json`) {
+  for (let path = `${stem}.mapping.json`; ; path = `${stem}.mapping-${taken.length + 1}.json`) {
     if (!existsSync(resolve(cwd, path))) return { taken, free: path };
     taken.push(path);
   }
@@ -229,21 +210,12 @@ export const mappingBeside = (sources: readonly AnySource[], cwd: string): strin
   namesFor(sources, cwd).taken.at(-1) ?? null;
 
 /** What a mapping file may say, so that an input can be read. */
-const SAID = [
-  'kind_unknown',
-  'no_identifier',
-  'wrong_encoding',
-  'title_above_header',
-  'rows_in_array',
-  'rows_in_sheet',
-];
+const SAID = 'kind_unknown no_identifier wrong_encoding title_above_header rows_in_array rows_in_sheet'.split(
+  ' ',
+);
 
 /** Adds the mapping file beside the inputs to an error that it may settle: without a person, none is used by itself. */
-export async function withBeside(
-  error: unknown,
-  paths: readonly string[],
-  context: Context,
-): Promise<unknown> {
+export async function withBeside(error: unknown, paths: readonly string[], context: Context) {
   if (!(error instanceof InputError) || !SAID.includes(error.problem?.code ?? '')) return error;
   const beside = mappingBeside(await expandInputs(paths, sourceDeps(context)), context.cwd);
   if (beside === null) return error;
@@ -270,7 +242,8 @@ export async function saveMapping(
   const place = resolve(cwd, path);
   const text = `${JSON.stringify(mapping, null, 2)}\n`;
   try {
-    if (!isReplaced && existsSync(place)) throw existing(`${flag}${path}`);
+    if (!isReplaced && existsSync(place))
+      throw usage(`${flag}${path} already exists`, 'choose another file, or replace this one with --force');
     await replaceFile(place, text);
   } catch (error) {
     if (error instanceof UsageError) throw error;
@@ -279,8 +252,3 @@ export async function saveMapping(
     throw new UsageError(`${flag}${path} cannot be written: ${writeTrouble(error)}`, { cause: error });
   }
 }
-
-const existing = (named: string): UsageError =>
-  new UsageError(`${named} already exists`, {
-    hint: 'choose another file, or replace this one with --force',
-  });

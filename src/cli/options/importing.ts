@@ -6,24 +6,21 @@ import * as types from './types.js';
 import { countType, duration, FLAG, pair, path, text, word } from './types.js';
 
 const COLUMN = text('column');
+/** Commands that take an option: those that send, and others with them. */
+const SEND = ['import', 'apply', 'resume'];
+
+const BY_COLUMNS = { otherwise: 'by the columns', engine: true } as const;
+const CHARACTERS = {
+  pattern: /^[^\r\n\0"]+$/,
+  form: 'must be one character or several, without quotes and line ends',
+};
 
 /** How files are read. */
 export const READING = {
-  kind: row(word('kind', WORDS.kind), {
-    short: 'k',
-    otherwise: 'by the columns',
-    engine: true,
-    mapping: 'top',
-  }),
-  id: row(COLUMN, { otherwise: 'by the columns', complete: 'columns', engine: true, mapping: 'section' }),
+  kind: row(word('kind', WORDS.kind), { ...BY_COLUMNS, short: 'k', mapping: 'top' }),
+  id: row(COLUMN, { ...BY_COLUMNS, complete: 'columns', mapping: 'section' }),
   format: row(word('format', WORDS.format), { short: 'f', engine: true, mapping: 'top' }),
-  delimiter: fact(
-    text('text', {
-      pattern: /^[^\r\n\0"]+$/,
-      form: 'must be one character or several, without quotes and line ends',
-    }),
-    { otherwise: 'detected', import: true },
-  ),
+  delimiter: fact(text('text', CHARACTERS), { otherwise: 'detected', import: true }),
   sheet: fact(text('sheet'), { otherwise: 'the first that is not hidden' }),
   encoding: fact(text('name'), { otherwise: 'UTF-8, or UTF-16 with BOM', import: true }),
   zone: rule(types.ZONE_TYPE, { import: true }),
@@ -47,10 +44,7 @@ export const READING = {
 /** Which rows are used. */
 export const SELECTING = {
   where: row(types.CONDITION_TYPE, {
-    repeatable: true,
-    complete: 'column=',
-    commands: ['import', 'resume'],
-    engine: true,
+    ...{ repeatable: true, complete: 'column=', commands: ['import', 'resume'], engine: true },
   }),
   limit: row(countType(1), { engine: true }),
 } as const satisfies Table;
@@ -63,10 +57,8 @@ export const COLUMNS = {
   exclude: row(COLUMN, { repeatable: true, complete: 'columns' }),
   type: row(pair('column=type'), { repeatable: true, distinct: true, complete: 'column=' }),
   set: row(pair('key=value'), {
-    repeatable: true,
-    distinct: true,
+    ...{ repeatable: true, distinct: true, mapping: 'section' },
     commands: ['import', 'inspect', 'resume', 'identify company', 'identify user'],
-    mapping: 'section',
   }),
   empty: rule(word('how', WORDS.empty), { otherwise: NO_RULES.empty, import: true }),
   keys: rule(word('style', WORDS.keys), { otherwise: 'as-is', import: true }),
@@ -100,33 +92,33 @@ export const SENDING = {
     engine: true,
   }),
   resume: row(FLAG, { default: false, engine: true }),
-  chunkSize: number('chunkSize', { tier: 2, import: true, placeholder: 'items' }),
+  chunkSize: number('chunkSize', { tier: 2, import: true }),
   chunkBytes: numberSetting('chunkBytes'),
-  canary: number('canary', { import: true, commands: ['import', 'apply', 'resume'] }),
-  concurrency: number('concurrency', { import: true, commands: ['import', 'apply', 'resume'] }),
+  canary: number('canary', { import: true, commands: SEND }),
+  concurrency: number('concurrency', { import: true, commands: SEND }),
 } as const satisfies Table;
 
 /** How jobs are followed. */
 export const WAITING = {
   wait: row(duration(), {
     default: null,
-    off: ['import', 'apply', 'resume', 'identify user'],
+    off: [...SEND, 'identify user'],
     needs: '--watch',
     import: true,
     ofSession: true,
-    commands: ['import', 'apply', 'resume', 'job', 'identify user'],
+    commands: [...SEND, 'job', 'identify user'],
   }),
   waitForLock: number('waitForLockMs', {
     tier: 2,
     import: true,
     ofSession: true,
-    commands: ['import', 'apply', 'resume'],
+    commands: SEND,
   }),
   interval: number('intervalMs', {
     needs: '--watch',
     otherwise: "a tenth of the job's age, from 200ms to 10s",
     config: 'interval',
-    commands: ['import', 'apply', 'resume', 'job'],
+    commands: [...SEND, 'job'],
     flag: false,
   }),
 } as const satisfies Table;
@@ -141,20 +133,20 @@ export const RETRYING = {
 
 /** Options for reports that others may read. */
 export const REPORTING = {
-  rejects: row(path('path'), { commands: ['import', 'apply', 'resume'], otherwise: '<input>.rejects.csv' }),
+  rejects: row(path('path'), { commands: SEND, otherwise: '<input>.rejects.csv' }),
   outcomes: row(path('file'), {
     conflicts: [
       { with: '--dry-run', why: 'a dry run sends no rows' },
       { with: '--save-plan', why: 'it sends no rows' },
     ],
-    commands: ['import', 'apply', 'resume'],
+    commands: SEND,
   }),
-  report: row(path('file'), { commands: ['import', 'apply', 'resume', 'runs'] }),
+  report: row(path('file'), { commands: [...SEND, 'runs'] }),
   ndjson: row(FLAG, { text: 'ndjson of imports', shown: '--json, --ndjson' }),
   reportValues: row(FLAG, {
     default: false,
     import: true,
-    commands: ['import', 'apply', 'resume', 'runs'],
+    commands: [...SEND, 'runs'],
     flag: false,
   }),
 } as const satisfies Table;
@@ -168,10 +160,10 @@ export const REJECTING = {
     engine: true,
     conflicts: [{ when: 'isolate', with: '--no-wait', why: 'the search needs to see how jobs end' }],
     import: true,
-    commands: ['import', 'apply', 'resume'],
+    commands: SEND,
   }),
   isolateJobs: numberSetting('isolateJobs', {
     needs: '--on-failure isolate',
-    commands: ['import', 'apply', 'resume'],
+    commands: SEND,
   }),
 } as const satisfies Table;

@@ -3,20 +3,12 @@
  * `docs/reference.md` are derived from it. Every command loads it, so it must not import anything large.
  */
 import type { Command } from 'commander';
-import { UsageError } from '../../engine/errors.js';
+import type { UsageError } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { nearest } from '../../engine/util/nearest.js';
 import * as importing from './importing.js';
-import {
-  describedBy,
-  descriptionOf,
-  type Entry,
-  entriesOf,
-  type Flags,
-  type Group,
-  spelled,
-  valuesOf,
-} from './option.js';
+import type { Entry, Flags, Group } from './option.js';
+import { describedBy, descriptionOf, entriesOf, spelled, usage, valuesOf } from './option.js';
 import * as others from './others.js';
 import { pair, readBoolean } from './types.js';
 
@@ -67,12 +59,10 @@ export function optionsOf(path: string): Entry[] {
   const readsConfig = path === 'import' || path === 'inspect';
   return OPTIONS.filter(({ commands }) => commands.includes(path)).map((each) => {
     const option = describedBy(path, each);
-    const { config, ...own } = option;
-    if (readsConfig || !config?.startsWith('import.') || (option.ofSession && path === 'resume'))
-      return option;
-    const kept = KEPT[path];
-    const isKept = !option.ofSession || (path === 'apply' && option.name === 'wait');
-    return kept !== undefined && isKept ? { ...own, otherwise: kept } : own;
+    const { config, ofSession, ...own } = option;
+    if (readsConfig || !config?.startsWith('import.') || (ofSession && path === 'resume')) return option;
+    const isKept = !ofSession || (path === 'apply' && option.name === 'wait');
+    return { ...own, ...(isKept && KEPT[path] && { otherwise: KEPT[path] }) };
   });
 }
 
@@ -121,22 +111,18 @@ export const settingsOf = (path: string): Entry[] => allOf(path).filter(({ key }
  * @throws UsageError for an unknown key, a wrong value, or a setting that is also given by its flag
  */
 export function withSettings(path: string, flags: Flags): Flags {
-  const pairs = ((flags.option ?? []) as string[]).map((text) => pair('key=value').read(text, '-o'));
   const all: Flags = { ...flags };
   const known = settingsOf(path);
   const seen = new Set<string>();
-  for (const [key, value] of pairs) {
+  for (const text of (flags.option ?? []) as string[]) {
+    const [key, value] = pair('key=value').read(text, '-o');
     const option = known.find((each) => each.key === key);
     if (option === undefined) throw unknownSetting(path, key, known);
     const { name, type, repeatable, typed } = option;
-    if (flags[name] !== undefined || (seen.has(key) && !repeatable)) {
-      const twice =
-        flags[name] === undefined
-          ? `-o ${key} was given twice`
-          : `-o ${key} and ${typed} are the same setting`;
-      throw new UsageError(twice, { hint: 'give it once' });
-    }
     const setting = `-o ${key}`;
+    if (flags[name] !== undefined)
+      throw usage(`${setting} and ${typed} are the same setting`, 'give it once');
+    if (seen.has(key) && !repeatable) throw usage(`${setting} was given twice`, 'give it once');
     if (type.kind === 'flag') all[name] = readBoolean(value, setting);
     else {
       type.read(value, setting);
@@ -151,18 +137,14 @@ function unknownSetting(path: string, key: string, known: readonly Entry[]): Usa
   const own = OPTIONS.find(({ config, key: setting }) => config === key && setting === null);
   if (own) {
     const elsewhere = own.flag === false ? `profiles config set ${key}` : own.long;
-    return new UsageError(`-o ${key}: this is a setting of the config file`, { hint: `use ${elsewhere}` });
+    return usage(`-o ${key}: this is a setting of the config file`, `use ${elsewhere}`);
   }
   const keys = known.map((option) => option.key!);
-  if (OPTIONS.some((option) => option.key === key)) {
-    return new UsageError(`-o ${key} has no effect on profiles ${path}`, {
-      hint: `its settings: ${keys.join(', ')}`,
-    });
-  }
+  if (OPTIONS.some((option) => option.key === key))
+    return usage(`-o ${key} has no effect on profiles ${path}`, `its settings: ${keys.join(', ')}`);
   const like = (Object.hasOwn(RENAMED, key) ? RENAMED[key] : undefined) ?? nearest(key, keys);
-  return new UsageError(`-o ${key}: unknown setting`, {
-    hint: like ? `did you mean ${like}?` : 'profiles help settings lists them',
-  });
+  const hint = like ? `did you mean ${like}?` : 'profiles help settings lists them';
+  return usage(`-o ${key}: unknown setting`, hint);
 }
 
 /**
@@ -178,17 +160,13 @@ export async function checkFlags(path: string, flags: Flags, below: () => Promis
       if (when !== undefined && flags[option.name] !== when) continue;
       if (!holds(other, options, flags)) continue;
       const own = when === undefined ? option.typed : `${option.typed} ${when}`;
-      throw new UsageError(`${own} and ${other} cannot be combined${why ? `: ${why}` : ''}`, {
-        hint: 'leave one out',
-      });
+      throw usage(`${own} and ${other} cannot be combined${why ? `: ${why}` : ''}`, 'leave one out');
     }
   }
   for (const { typed, needs } of given) {
     if (needs === undefined || !options.some(({ long }) => long === needs.split(' ')[0])) continue;
     if (holds(needs, options, flags) || holds(needs, options, { ...(await below()), ...flags })) continue;
-    throw new UsageError(`${typed} has no effect without ${needs}`, {
-      hint: `add ${needs}, or leave ${typed} out`,
-    });
+    throw usage(`${typed} has no effect without ${needs}`, `add ${needs}, or leave ${typed} out`);
   }
 }
 
@@ -205,11 +183,9 @@ function holds(term: string, options: readonly Entry[], flags: Flags): boolean {
   return value === undefined ? isGiven(option, flags) : flags[option.name] === value;
 }
 
-export type Form = 'text' | 'json' | 'ndjson';
-
 /** How an import is reported. */
 export interface Report {
-  form: Form;
+  form: 'text' | 'json' | 'ndjson';
   /** Whether output that others read may contain cells. */
   values: boolean;
   /** The name of the report page, as given on the command line. */

@@ -108,18 +108,9 @@ export const entriesOf = ({ heading, commands, options }: Group): Entry[] =>
     const config = option.import ? `import.${underscored(name)}` : option.config;
     const key = keyOf(name, config, option.mapping);
     const typed = option.flag === false ? `-o ${key}` : long;
-    return {
-      commands,
-      ...option,
-      ...(config !== undefined && { config }),
-      name,
-      key,
-      summary: TEXTS[(option.text ?? name) as keyof typeof TEXTS],
-      typed,
-      long,
-      flags,
-      heading,
-    };
+    const summary = TEXTS[(option.text ?? name) as keyof typeof TEXTS];
+    const own = { ...option, ...(config !== undefined && { config }) };
+    return { commands, ...own, name, key, summary, typed, long, flags, heading };
   });
 
 /** The option as a command describes it, if that has a text of its own for it. */
@@ -148,10 +139,8 @@ export const camelCase = (key: string): string =>
 
 /** The text for help: the summary, whether the option can be repeated, and the default. */
 export function descriptionOf(option: Entry): string {
-  const notes = [
-    ...(option.repeatable ? ['repeatable'] : []),
-    ...(defaultOf(option) === null ? [] : [`default: ${defaultOf(option)}`]),
-  ];
+  const value = defaultOf(option);
+  const notes = [option.repeatable && 'repeatable', value !== null && `default: ${value}`].filter(Boolean);
   return notes.length === 0 ? option.summary : `${option.summary} (${notes.join('; ')})`;
 }
 
@@ -179,19 +168,15 @@ export const rule = <T, const M extends More = Record<never, never>>(type: Type<
   ({ ...row(type, more), tier: 2, mapping: 'section' }) as const;
 
 /** A number of the engine, which has its unit, bounds, and default. */
-export function number<K extends keyof typeof NUMBERS, const M extends More & { placeholder?: string }>(
-  sets: K,
-  more: M,
-) {
+export function number<K extends keyof typeof NUMBERS, const M extends More>(sets: K, more: M) {
   const { unit, least, most, default: value }: NumberOption = NUMBERS[sets];
-  const { placeholder, ...rest } = more;
   const types = {
     ms: () => duration(least),
     bytes: () => SIZE_TYPE,
-    count: () => countType(least, { ...(placeholder && { placeholder }), ...(most && { most }) }),
+    count: () =>
+      countType(least, { placeholder: sets === 'chunkSize' ? 'items' : 'n', ...(most && { most }) }),
   };
-  const known = { sets, default: value as (typeof NUMBERS)[K]['default'] };
-  return { ...row(types[unit]()), ...known, ...(rest as Omit<M, 'placeholder'>) };
+  return { ...row(types[unit]()), sets, default: value as (typeof NUMBERS)[K]['default'], ...more };
 }
 
 /** A number of the engine that has no flag, but a key below `import`. */
@@ -200,17 +185,13 @@ export const numberSetting = <K extends keyof typeof NUMBERS, const M extends Mo
   more?: M,
 ) => ({ ...number(sets, more ?? ({} as M)), import: true, flag: false }) as const;
 
-type Read<O> = O extends { type: Type<infer V>; repeatable: true }
-  ? V[]
-  : O extends { type: Type<infer V> }
-    ? V
-    : never;
+type Read<O> = O extends { type: Type<infer V> } ? (O extends { repeatable: true } ? V[] : V) : never;
 type Or<O> = O extends { default: infer D } ? (D extends null ? null : never) : undefined;
 
 /** The values of those options of a table that were given. */
-export type Given<T extends Table> = { [K in keyof T]?: Read<T[K]> };
+type Given<T extends Table> = { [K in keyof T]?: Read<T[K]> };
 /** Like `Given`, with defaults for the others. */
-export type Values<T extends Table> = { [K in keyof T]: Read<T[K]> | Or<T[K]> };
+type Values<T extends Table> = { [K in keyof T]: Read<T[K]> | Or<T[K]> };
 
 /**
  * Reads the flags of a table, from commander or from the config file.
@@ -229,11 +210,7 @@ export function given<T extends Table>(table: T, flags: Flags): Given<T> {
   return found as Given<T>;
 }
 
-function refuseRepeated(
-  pairs: readonly (readonly [string, unknown])[],
-  flag: string,
-  placeholder: string,
-): void {
+function refuseRepeated(pairs: [string, unknown][], flag: string, placeholder: string): void {
   const [what] = placeholder.split('=');
   const seen = new Map<string, unknown>();
   for (const [left, right] of pairs) {
@@ -252,7 +229,7 @@ export function valuesOf<T extends Table>(table: T, flags: Flags): Values<T> {
 }
 
 /** The options of the engine that a table sets, by the engine's names. */
-export type EngineValues<T extends Table> = {
+type EngineValues<T extends Table> = {
   [K in keyof T as T[K] extends { sets: infer S extends string }
     ? S
     : T[K] extends { engine: true }

@@ -108,7 +108,6 @@ export const OTHERS = {
   unset: row(text('key'), { repeatable: true, commands: IDENTIFY }),
   metadata: row(text('json'), { commands: IDENTIFY }),
   company: row(text('id'), { commands: ['identify user'] }),
-  check: row(FLAG, { negated: true, default: true, commands: ['config init'] }),
   writeMapping: row(path('file'), { commands: ['inspect'] }),
   force: row(FLAG, { needs: '--write-mapping', commands: ['inspect'] }),
   line: row(text('text'), { hidden: true, commands: ['completion complete'] }),

@@ -59,52 +59,43 @@ export const path = (placeholder: 'file' | 'folder' | 'path'): Type<string> =>
 export function readPath(given: string, setting: string): string {
   const [, scheme] = /^([a-z][a-z0-9+.-]+):\/\//i.exec(given) ?? [];
   if (scheme?.toLowerCase() === 'file' && URL.canParse(given)) return fileURLToPath(given);
-  if (scheme !== undefined) {
-    // The URL may contain a password or a signature, so the error does not show it.
-    throw new UsageError(`${setting}: this is an address (${scheme}://…), but a path is needed`, {
-      hint: 'only inputs may be addresses; download it, and name the file',
-    });
-  }
-  if (!given.includes('*')) return given;
-  throw new UsageError(`${setting}: "${given}" is a pattern, but one path is needed`, {
-    hint: 'only inputs may be patterns',
-  });
+  if (scheme === undefined && !given.includes('*')) return given;
+  // The URL may contain a password or a signature, so the error does not show it.
+  const what = scheme === undefined ? `"${given}" is a pattern` : `this is an address (${scheme}://…)`;
+  const need = scheme === undefined ? 'but one path is needed' : 'but a path is needed';
+  const others = scheme === undefined ? 'patterns' : 'addresses; download it, and name the file';
+  throw new UsageError(`${setting}: ${what}, ${need}`, { hint: `only inputs may be ${others}` });
 }
 
 export const word = <T extends string>(placeholder: string, words: readonly T[]): Type<T> =>
   type('word', placeholder, (given, setting) => wordOption(setting, given, words), { words });
 
-export const countType = (
+export function countType(
   least = 0,
   { placeholder = 'n', ...bounds }: { placeholder?: string; most?: number } = {},
-): Type<number> =>
-  type('count', placeholder, (given, setting) => wholeNumber(given, setting, { least, ...bounds }), {
-    least,
-  });
+) {
+  const read = (given: string, setting: string): number => wholeNumber(given, setting, { least, ...bounds });
+  return type('count', placeholder, read, { least });
+}
 
 export const SIZE_TYPE = type('size', 'size', parseSize, {
   write: (bytes: number) => formatSize(bytes).replace(' ', ''),
 });
 
 /** @param least minimum in milliseconds: 1 if zero has no meaning */
-export const duration = (least = 0): Type<number> =>
-  type('duration', 'duration', (given, setting) => parseDuration(given, setting, least), {
-    ...{ least, write: writeDuration },
-  });
+export function duration(least = 0): Type<number> {
+  const read = (given: string, setting: string): number => parseDuration(given, setting, least);
+  return type('duration', 'duration', read, { least, write: writeDuration });
+}
 
 export const PERCENTAGE = /^(100(\.0+)?|\d{1,2}(\.\d+)?)%$/;
 
 /** A count, or a percentage of the rows that were read. */
-export const BOUND_TYPE: Type<Exclude<InvalidBound, string>> = type(
-  'bound',
-  'n|n%',
-  (given, setting) => {
-    if (PERCENTAGE.test(given)) return { percent: Number(given.slice(0, -1)) };
-    if (/^\d+$/.test(given) && Number.isSafeInteger(Number(given))) return { rows: Number(given) };
-    throw wrong(setting, given, 'a number of rows or a percentage', `${setting} 10 or ${setting} 2%`);
-  },
-  { write: (bound) => ('rows' in bound ? String(bound.rows) : `${bound.percent}%`) },
-);
+export const BOUND_TYPE = type('bound', 'n|n%', (given, setting): Exclude<InvalidBound, string> => {
+  if (PERCENTAGE.test(given)) return { percent: Number(given.slice(0, -1)) };
+  if (/^\d+$/.test(given) && Number.isSafeInteger(Number(given))) return { rows: Number(given) };
+  throw wrong(setting, given, 'a number of rows or a percentage', `${setting} 10 or ${setting} 2%`);
+});
 
 /** A time zone by its IANA name. */
 export const ZONE_TYPE = type('text', 'zone', (given, setting) => {
@@ -125,40 +116,25 @@ export const RATE_TYPE = type('text', 'rate', (given, setting) => {
 });
 
 /** `left=right`, split at the first `=`. @param least minimum number of characters on the right */
-export const pair = (placeholder: string, least = 0): Type<readonly [left: string, right: string]> =>
-  type(
-    'text',
-    placeholder,
-    (given, setting) => {
-      const at = given.indexOf('=');
-      if (at >= 1 && given.length - at - 1 >= least) return [given.slice(0, at), given.slice(at + 1)];
-      throw wrong(setting, given, `of the form ${placeholder}`, `${setting} ${placeholder}`);
-    },
-    { write: (value) => value.join('=') },
-  );
+export const pair = (placeholder: string, least = 0) =>
+  type('text', placeholder, (given, setting): readonly [left: string, right: string] => {
+    const at = given.indexOf('=');
+    if (at >= 1 && given.length - at - 1 >= least) return [given.slice(0, at), given.slice(at + 1)];
+    throw wrong(setting, given, `of the form ${placeholder}`, `${setting} ${placeholder}`);
+  });
 
 /** `column=value` or `column!=value`, split at the first `=`. */
-export const CONDITION_TYPE: Type<readonly [column: string, is: '=' | '!=', value: string]> = type(
-  'text',
-  'column=text',
-  (given, setting) => {
-    const { name, no, value } = /^(?<name>[^=]*?)(?<no>!?)=(?<value>.*)$/s.exec(given)?.groups ?? {};
-    if (name && value !== undefined) return [name, no ? '!=' : '=', value];
-    const how = `${setting} 'column=value' or ${setting} 'column!=value'`;
-    throw wrong(setting, given, 'of the form column=value', how);
-  },
-  { write: (value) => value.join('') },
-);
+export const CONDITION_TYPE = type('text', 'column=text', (given, setting) => {
+  const { name, no, value } = /^(?<name>[^=]*?)(?<no>!?)=(?<value>.*)$/s.exec(given)?.groups ?? {};
+  if (name && value !== undefined) return [name, no ? '!=' : '=', value] as const;
+  const how = `${setting} 'column=value' or ${setting} 'column!=value'`;
+  throw wrong(setting, given, 'of the form column=value', how);
+});
 
 /** Names, separated by commas; duplicates are removed. */
-export const NAMES_TYPE = type(
-  'text',
-  'a,b',
-  (given, setting) => {
-    const names = given.split(',').map((name) => name.trim());
-    const found = [...new Set(names.filter(Boolean))];
-    if (found.length > 0) return found;
-    throw new UsageError(`${setting}: no name was given`, { hint: `write ${setting} a,b` });
-  },
-  { write: (names: string[]) => names.join(',') },
-);
+export const NAMES_TYPE = type('text', 'a,b', (given, setting) => {
+  const names = given.split(',').map((name) => name.trim());
+  const found = [...new Set(names.filter(Boolean))];
+  if (found.length > 0) return found;
+  throw new UsageError(`${setting}: no name was given`, { hint: `write ${setting} a,b` });
+});

@@ -1,22 +1,13 @@
 /** Shows progress in the form that the stream allows: a live region, plain lines, or nothing. */
 import { InterruptedError, ProfilesError } from '../../engine/errors.js';
-import {
-  type Env,
-  type OutputFlags,
-  type ProgressMode,
-  progressMode,
-  type TextStream,
-  terminalWidth,
-} from './terminal.js';
+import type { Env, OutputFlags, ProgressMode, TextStream } from './terminal.js';
+import { progressMode, terminalWidth } from './terminal.js';
 
 /** Minimum time between two plain progress lines. */
 const PLAIN_EVERY_MS = 5_000;
 
-export interface RegionSize {
-  columns: number;
-  /** Lines the region may take. */
-  rows: number;
-}
+/** @param rows lines that the region may take */
+export type RegionSize = { columns: number; rows: number };
 
 export interface DisplayView {
   /** The live region's lines for a size, each within its width and safe for a terminal; the first is beside the spinner. */
@@ -25,7 +16,7 @@ export interface DisplayView {
   plain(): string | null;
 }
 
-export interface DisplayOptions {
+interface DisplayOptions {
   stream: TextStream;
   mode: ProgressMode;
   clock: { now(): number; monotonic(): number };
@@ -105,20 +96,18 @@ export async function whileWaiting<T>(
   work: () => Promise<T>,
   { patienceMs = PATIENCE_MS }: { patienceMs?: number } = {},
 ): Promise<T> {
-  if (progressMode(stderr, env, flags) !== 'live') return work();
-  let stop: (() => void) | undefined;
-  let over = false;
-  const show = async (): Promise<void> => {
-    const [start, { cutTo }] = await Promise.all([liveRegion(), import('./width.js')]);
-    if (!over) stop = start(stderr, ({ columns }) => [cutTo(text, columns)]);
-  };
-  const timer = setTimeout(show, patienceMs);
+  const isLive = progressMode(stderr, env, flags) === 'live';
+  const clock = { now: () => 0, monotonic: () => 0 }; // for plain lines only
+  const display = createDisplay(
+    { live: () => [text], plain: () => null }, // the terminal cuts it
+    { stream: stderr, mode: isLive ? 'live' : 'none', clock },
+  );
+  const timer = setTimeout(display.changed, patienceMs);
   try {
     return await work();
   } finally {
-    over = true;
     clearTimeout(timer);
-    stop?.();
+    display.close();
   }
 }
 

@@ -5,7 +5,7 @@ import { appendFile, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { count, grouped } from '../../engine/util/numbers.js';
 import type { Facts, JobFact } from '../facts/index.js';
-import { changesIn, type Form, linesOf } from '../facts/outcome.js';
+import { type Form, linesOf } from '../facts/outcome.js';
 import { type Env, safeLine, type TextStream, withoutForms, writeOut } from './terminal.js';
 
 /** GitHub shows ten annotations of a kind in a step and drops the rest. */
@@ -28,22 +28,19 @@ export interface AnnotateOptions {
  */
 export async function annotate(facts: Facts, options: AnnotateOptions, stderr: TextStream): Promise<void> {
   await writeOut(stderr, annotationCommands(facts, options), 'command');
-  const append = async (name: string, textFor: (file: string) => Promise<string> | string): Promise<void> => {
+  const append = async (name: string, textFor: (size: number) => string): Promise<void> => {
     const file = options.env[name];
     if (!file) return;
     try {
-      await appendFile(file, await textFor(file));
+      // Other commands of the same step may have written to it.
+      const { size } = await stat(file).catch(() => ({ size: 0 }));
+      await appendFile(file, textFor(size));
     } catch (error) {
-      const reason = error instanceof Error ? error.message : String(error);
-      await writeOut(stderr, `warning: ${name}: ${safeLine(reason)}\n`);
+      await writeOut(stderr, `warning: ${name}: ${safeLine((error as Error).message)}\n`);
     }
   };
   await append('GITHUB_OUTPUT', () => stepOutputs(facts, options.cwd));
-  await append('GITHUB_STEP_SUMMARY', async (file) => {
-    // Other commands of the same step may have written to it.
-    const { size } = await stat(file).catch(() => ({ size: 0 }));
-    return markdown(facts, options.form, MAX_SUMMARY_BYTES - size);
-  });
+  await append('GITHUB_STEP_SUMMARY', (size) => markdown(facts, options.form, MAX_SUMMARY_BYTES - size));
 }
 
 /**
@@ -71,12 +68,9 @@ export function annotationCommands(facts: Facts, { env, cwd, form }: AnnotateOpt
 
 /** Failed jobs, grouped by the file in which their rows begin. */
 function failedByFile(jobs: readonly JobFact[]): JobFact[][] {
-  const byFile = new Map<string, JobFact[]>();
-  for (const job of jobs.filter(({ status }) => status === 'failed')) {
-    const { file } = job.ranges[0]!;
-    if (!byFile.get(file)?.push(job)) byFile.set(file, [job]);
-  }
-  return [...byFile.values()];
+  const failed = jobs.filter(({ status }) => status === 'failed');
+  const fileOf = ({ ranges }: JobFact): string => ranges[0]!.file;
+  return [...new Set(failed.map(fileOf))].map((file) => failed.filter((job) => fileOf(job) === file));
 }
 
 function jobsText(jobs: readonly JobFact[], form: Form): string {
@@ -132,12 +126,10 @@ const bytes = (text: string): number => Buffer.byteLength(text);
  */
 export function markdown(facts: Facts, form: Form, maxBytes: number): string {
   const { summary, rows, causes, jobs } = facts;
-  const changes = summary.plan?.changes;
   const shown = rows.filter(({ name, rows }) => name !== 'filtered' || rows > 0);
   const head = [
     `### Import ${summary.kinds.join(' and ')}: ${summary.status}\n\n`,
-    ...numbers([['read', summary.rows.read], ...shown.map(({ name, rows }) => [name, rows] as const)]),
-    ...(changes ? numbers(changesIn(changes)) : []),
+    numbers([['read', summary.rows.read], ...shown.map(({ name, rows }) => [name, rows] as const)]),
   ].join('');
   const next = nextText(facts);
   // Only these tables are cut, because readers need the totals and the next command.
@@ -145,18 +137,16 @@ export function markdown(facts: Facts, form: Form, maxBytes: number): string {
   /** The rows that fit, and a sentence about the others. */
   const cut = (noun: string, heads: readonly string[], rows: readonly (readonly string[])[]): string => {
     if (rows.length === 0) return '';
-    const [names, rule, ...lines] = table(heads, rows) as [string, string, ...string[]];
+    const [names = '', rule = '', ...lines] = table(heads, rows);
     left -= bytes(`${names}${rule}\n`);
     const fits = lines.findIndex((line) => {
-      if (bytes(line) > left) return true;
       left -= bytes(line);
-      return false;
+      return left < 0;
     });
     const kept = fits < 0 ? lines : lines.slice(0, fits);
     const more = lines.length - kept.length;
     return `${names}${rule}${kept.join('')}\n${more > 0 ? `and ${count(more, `more ${noun}`)}\n\n` : ''}`;
   };
-  const changed = (changes?.keys ?? []).map(({ key, rows }) => [cell(key), grouped(rows)]);
   const rejected = causes.map(({ file, text, rows, hint }) => [
     ...[cell(file), cell(text[form]), grouped(rows), cell(hint ?? '')],
   ]);
@@ -166,7 +156,6 @@ export function markdown(facts: Facts, form: Form, maxBytes: number): string {
   ]);
   const text = [
     head,
-    cut('key', ['key', '#changed rows'], changed),
     cut('cause', ['file', 'cause of rejection', '#rows', 'hint'], rejected),
     cut('job', ['job', 'status', '#rows', 'lines'], followed),
     next,
@@ -175,22 +164,19 @@ export function markdown(facts: Facts, form: Form, maxBytes: number): string {
 }
 
 /** A table of one row of numbers, by their names. */
-const numbers = (values: readonly (readonly [name: string, value: number])[]): string[] => [
-  ...table(
+const numbers = (values: readonly (readonly [name: string, value: number])[]): string => {
+  const lines = table(
     values.map(([name]) => `#${name}`),
     [values.map(([, value]) => grouped(value))],
-  ),
-  '\n',
-];
+  );
+  return `${lines.join('')}\n`;
+};
 
 /** The lines of a table. Columns with a `#` before their name are aligned to the right. */
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string[] {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`;
-  return [
-    line(heads.map((head) => head.replace('#', ''))),
-    `|${heads.map((head) => (head.startsWith('#') ? ' ---: |' : ' --- |')).join('')}\n`,
-    ...rows.map(line),
-  ];
+  const rule = heads.map((head) => (head.startsWith('#') ? ' ---: |' : ' --- |')).join('');
+  return [line(heads.map((head) => head.replace('#', ''))), `|${rule}\n`, ...rows.map(line)];
 }
 
 /** The next steps in a code block. Its fence is longer than any run of backticks in the text. */

@@ -43,61 +43,53 @@ const moreOf = (more: number, what: string): string =>
   more > 0 ? `and ${count(more, what)}; --json shows all of them\n` : '';
 
 function filesSections(files: readonly FilePlan[], form: TableForm): string[] {
-  return [
-    section('Files', filesTable(files, form), form),
-    ...files.flatMap((file) => {
-      const columns = columnFacts(file, new Texts(new Set()));
-      const rows = columns
-        .slice(0, SHOWN)
-        .map(({ name, key, type, empty, why }) => [
-          ...[name, key ?? '(left out)', type, grouped(empty), why.full],
-        ]);
-      const table = renderTable(COLUMNS, rows, form) + moreOf(columns.length - SHOWN, 'more column');
-      const lines = columns.flatMap(({ suggested }) => suggested.map((line) => `  ${safeLine(line)}\n`));
-      const title = `Text in ${safeLine(file.path)} that could be sent as another type`;
-      return [
-        section(`Columns of ${safeLine(file.path)}`, table, form),
-        ...(lines.length > 0 ? [section(title, shownOf(lines, 'more type'), form)] : []),
-      ];
-    }),
-  ];
+  const columnsOf = (file: FilePlan): string[] => {
+    const columns = columnFacts(file, new Texts(new Set()));
+    const rows = columns.slice(0, SHOWN).map(({ name, key, type, empty, why }) => {
+      return [name, key ?? '(left out)', type, grouped(empty), why.full];
+    });
+    const table = renderTable(COLUMNS, rows, form) + moreOf(columns.length - SHOWN, 'more column');
+    const lines = columns.flatMap(({ suggested }) => suggested.map((line) => `  ${safeLine(line)}\n`));
+    const path = safeLine(file.path);
+    const fits = section(
+      `Text in ${path} that could be sent as another type`,
+      shownOf(lines, 'more type'),
+      form,
+    );
+    return [section(`Columns of ${path}`, table, form), ...(lines.length > 0 ? [fits] : [])];
+  };
+  return [section('Files', filesTable(files, form), form), ...files.flatMap(columnsOf)];
 }
 
 const COLUMNS: readonly Column[] = [
-  { header: 'column' },
-  { header: 'key' },
-  { header: 'type', style: () => 'cyan' },
-  { header: 'empty', align: 'right' },
-  { header: 'why' },
+  ...[{ header: 'column' }, { header: 'key' }, { header: 'type', style: () => 'cyan' as const }],
+  ...[{ header: 'empty', align: 'right' as const }, { header: 'why' }],
 ];
 
 function filesTable(files: readonly FilePlan[], form: TableForm): string {
   const filters = files.some(({ rows }) => rows.filtered > 0);
+  const red = (text: string) => (text === '0' ? undefined : ('red' as const));
   const columns: Column[] = [
     ...['file', 'kind', 'format', 'encoding'].map((header) => ({ header })),
-    { header: 'rows', align: 'right' },
-    ...(filters ? [{ header: 'filtered', align: 'right' } as const] : []),
-    { header: 'rejected', align: 'right', style: (text) => (text === '0' ? undefined : 'red') },
+    ...['rows', ...(filters ? ['filtered'] : [])].map((header) => ({ header, align: 'right' as const })),
+    { header: 'rejected', align: 'right', style: red },
   ];
-  const rowOf = (file: FilePlan): string[] => [
-    ...[file.path, file.kind, formatName(file), file.encoding, grouped(file.rows.read)],
-    ...(filters ? [grouped(file.rows.filtered)] : []),
-    grouped(file.rows.rejected),
-  ];
-  return renderTable(columns, files.map(rowOf), form);
+  const rows = files.map((file) => {
+    const { read, filtered, rejected } = file.rows;
+    const numbers = filters ? [read, filtered, rejected] : [read, rejected];
+    return [file.path, file.kind, formatName(file), file.encoding, ...numbers.map(grouped)];
+  });
+  return renderTable(columns, rows, form);
 }
 
-function sampleSections(files: readonly FilePlan[], form: TableForm): string[] {
-  return files.flatMap(({ path, sample }) => {
+const sampleSections = (files: readonly FilePlan[], form: TableForm): string[] =>
+  files.flatMap(({ path, sample }) => {
     if (sample === null || sample === undefined) return [];
-    const lines = safeJson(JSON.stringify(sample, null, 2)).match(/.+/g)!;
-    const body = shownOf(
-      lines.map((line) => `${line}\n`),
-      'more line',
-    );
-    return [section(`First item of ${safeLine(path)}`, body, form)];
+    const lines = safeJson(JSON.stringify(sample, null, 2))
+      .match(/.+/g)!
+      .map((line) => `${line}\n`);
+    return [section(`First item of ${safeLine(path)}`, shownOf(lines, 'more line'), form)];
   });
-}
 
 function toSend(plan: Plan): string {
   const time = estimateOf(plan) ?? 'unknown: this account has no past jobs to estimate from';
@@ -118,21 +110,15 @@ function changesText(changes: PlanChanges, form: TableForm): string {
   const lines = changesIn(changes).map(([name, rows]) => `  ${name.padEnd(10)}  ${grouped(rows)}\n`);
   if (keys.length === 0) return lines.join('');
   const more = keys.length - SHOWN_KEYS;
-  const table = renderTable(
-    [{ header: 'key' }, { header: 'changed rows', align: 'right' }],
-    keys.slice(0, SHOWN_KEYS).map(({ key, rows }) => [key, grouped(rows)]),
-    form,
-  );
+  const rows = keys.slice(0, SHOWN_KEYS).map(({ key, rows }) => [key, grouped(rows)]);
+  const table = renderTable([{ header: 'key' }, { header: 'changed rows', align: 'right' }], rows, form);
   return `${lines.join('')}\n${table}${more > 0 ? `and ${count(more, 'more key')}\n` : ''}`;
 }
 
 function propertiesText({ near, types, new: added }: PropertyCheck): string {
   const lines = [
-    ...near.map(({ key, like }) => `  ${safeLine(key)}: unknown; did you mean ${safeLine(like)}?`),
-    ...types.map(
-      ({ key, here, service }) =>
-        `  ${safeLine(key)}: ${safeLine(here)} here, ${safeLine(service)} in the service`,
-    ),
+    ...near.map(({ key, like }) => safeLine(`  ${key}: unknown; did you mean ${like}?`)),
+    ...types.map((one) => safeLine(`  ${one.key}: ${one.here} here, ${one.service} in the service`)),
     ...(added.length > 0 ? [`  new: ${added.map(safeLine).join(', ')}`] : []),
   ];
   return `${lines.length > 0 ? lines.join('\n') : '  all keys are known, with the same types'}\n`;

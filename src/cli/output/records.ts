@@ -6,15 +6,8 @@ import { formatDuration } from '../../engine/util/duration.js';
 import { nearest } from '../../engine/util/nearest.js';
 import { grouped } from '../../engine/util/numbers.js';
 import { toneOf } from '../facts/outcome.js';
-import {
-  type Env,
-  type OutputFlags,
-  type Styles,
-  safeLine,
-  styleOf,
-  stylesOn,
-  type TextStream,
-} from './terminal.js';
+import type { Env, OutputFlags, Styles, TextStream } from './terminal.js';
+import { safeLine, styleOf, stylesOn } from './terminal.js';
 
 /** One record of a list, by field name. */
 export type ListRecord = Readonly<Record<string, unknown>>;
@@ -62,9 +55,8 @@ function csvCell(value: unknown): string {
 }
 
 /** Records as JSON Lines. */
-export function toNdjson(records: readonly ListRecord[]): string {
-  return records.map((record) => `${JSON.stringify(record)}\n`).join('');
-}
+export const toNdjson = (records: readonly ListRecord[]): string =>
+  records.map((record) => `${JSON.stringify(record)}\n`).join('');
 
 export interface Selection {
   /** Fields to show, in this order. */
@@ -77,15 +69,10 @@ export interface Selection {
   limit?: number;
 }
 
-export interface Selected {
-  records: ListRecord[];
-  /** The columns of a table or a CSV. */
-  columns: string[];
-}
-
 /**
  * Selects records.
  * @param expected the fields in the spec, which are known even if no record has them
+ * @returns also the columns of a table or a CSV
  * @throws UsageError for a column or key that no record has, with the nearest one. An empty list has no
  * fields to compare with, so there it is no error
  */
@@ -93,7 +80,7 @@ export function select(
   records: readonly ListRecord[],
   selection: Selection,
   expected: readonly string[] = [],
-): Selected {
+): { records: ListRecord[]; columns: string[] } {
   const fields = fieldsOf(records, expected);
   const known = (key: string, flag: string): string => {
     if (records.length === 0 || fields.includes(key)) return key;
@@ -103,13 +90,13 @@ export function select(
     });
   };
   const columns = selection.columns?.map((key) => known(key, '--columns')) ?? fields;
-  const wanted = valuesByKey(selection.filter ?? []);
-  for (const key of wanted.keys()) known(key, '--filter');
+  const wanted = selection.filter ?? [];
+  for (const { key } of wanted) known(key, '--filter');
   const sortKey = selection.sort && known(selection.sort.key, '--sort');
 
-  let chosen = records.filter((record) =>
-    [...wanted].every(([key, values]) => values.has(cellText(record[key]))),
-  );
+  const fits = (record: ListRecord, wantedKey: string): boolean =>
+    wanted.some(({ key, value }) => key === wantedKey && value === cellText(record[key]));
+  let chosen = records.filter((record) => wanted.every(({ key }) => fits(record, key)));
   if (selection.search !== undefined) {
     const needle = selection.search.toLowerCase();
     chosen = chosen.filter((record) =>
@@ -123,15 +110,8 @@ export function select(
 }
 
 /** True if the selection changes nothing. */
-export function selectsAll(selection: Selection): boolean {
-  return Object.values(selection).every((part) => part === undefined);
-}
-
-function valuesByKey(filter: readonly { key: string; value: string }[]): Map<string, Set<string>> {
-  const wanted = new Map<string, Set<string>>();
-  for (const { key, value } of filter) wanted.set(key, (wanted.get(key) ?? new Set()).add(value));
-  return wanted;
-}
+export const selectsAll = (selection: Selection): boolean =>
+  Object.values(selection).every((part) => part === undefined);
 
 /** Numbers by value, other values by their text. Records without a value always come last. */
 function sorted(records: readonly ListRecord[], key: string, descending: boolean): ListRecord[] {
@@ -146,26 +126,10 @@ function sorted(records: readonly ListRecord[], key: string, descending: boolean
   });
 }
 
-function pick(record: ListRecord, columns: readonly string[]): ListRecord {
-  return Object.fromEntries(
-    columns.filter((key) => Object.hasOwn(record, key)).map((key) => [key, record[key]]),
-  );
-}
+const pick = (record: ListRecord, columns: readonly string[]): ListRecord =>
+  Object.fromEntries(columns.flatMap((key) => (Object.hasOwn(record, key) ? [[key, record[key]]] : [])));
 
 const DAY = 24 * 3_600_000;
-
-/** For lists that also show the time: only the largest unit, as in `4m ago`. */
-export function agoBriefly(ms: number): string {
-  if (ms < 0) return ago(ms);
-  const [size, unit] = UNITS.find(([least]) => ms >= least) ?? [1_000, 's'];
-  return `${Math.floor(ms / size)}${unit} ago`;
-}
-
-const UNITS = [
-  [DAY, 'd'],
-  [3_600_000, 'h'],
-  [60_000, 'm'],
-] as const;
 
 /** `4.2s ago`, `2h 07m ago`; from two days on, `3 days ago`. */
 export function ago(ms: number): string {

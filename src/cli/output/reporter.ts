@@ -90,11 +90,10 @@ export function createReporter(options: ReporterOptions) {
     ...(mode === 'json' ? [document] : []),
     ...(mode === 'ndjson' ? [events] : []),
     ...(inGitHubActions(env) ? [atEnd((facts) => annotate(facts, { env, cwd, form }, stderr))] : []),
-    // Last, so that a log ends with the totals: the result on stdout is for programs.
-    ...(mode !== 'text' && drawn === 'plain'
-      ? [atEnd((facts) => writeOut(stderr, `${totalsLine(facts)}\n`))]
-      : []),
   ];
+  // Last, so that a log ends with the totals: the result on stdout is for programs.
+  const totals = atEnd((facts) => writeOut(stderr, `${totalsLine(facts)}\n`));
+  if (mode !== 'text' && drawn === 'plain') parts.push(totals);
   /** If one part fails, the others must still report. */
   const reportTo = async (part: Part, event: Told): Promise<void> => {
     try {

@@ -23,7 +23,7 @@ export function summaryLines(facts: Facts, styles: Styles, platform: NodeJS.Plat
   const retried = retries > 0 ? `, ${count(retries, 'retry', 'retries')}` : '';
   return [
     headline(facts, styles) + (status === 'partial' ? `: ${outcome.why}` : ''),
-    `  to        ${safeLine(serviceWords({ ...summary, tokenFrom }))}`,
+    `  to        ${safeLine(serviceWords(summary, tokenFrom))}`,
     `  rows      ${rowsLine}`,
     ...(status === 'held' ? changesLines(facts, styles) : []),
     ...(requests > 0 ? [`  requests  ${grouped(requests)}${retried}`] : []),
@@ -114,24 +114,19 @@ function resentLines({ resent, summary }: Facts, { yellow }: Styles): string[] {
 function rejectionLines({ causes, rejects, summary }: Facts, styles: Styles): string[] {
   const { rows, files, status, plan } = summary;
   if (rows.rejected === 0) return [];
-  const shown = causes
-    .slice(0, SHOWN)
-    .map(({ file, text, hint }) => [
-      `    ${files.length > 1 ? `${safeLine(file)}: ` : ''}${safeMessage(text.full)}`,
-      ...(hint === null ? [] : [`      ${styles.dim(safeLine(hint))}`]),
-    ]);
+  const shown = causes.slice(0, SHOWN).map(({ file, text, hint }) => {
+    const where = files.length > 1 ? `${safeLine(file)}: ` : '';
+    const help = hint === null ? [] : [`      ${styles.dim(safeLine(hint))}`];
+    return [`    ${where}${safeMessage(text.full)}`, ...help];
+  });
   const isPlan = isOnlyPlanned(status);
   const before = isPlan ? (plan?.changes?.rejected ?? 0) : 0;
+  const since = `    ${count(before, 'row')}: rejected by the service before, and not changed since`;
   const see = rejects.length > 0 ? [`see ${rejects.map(safeLine).join(', ')}`] : [];
   const end = [...moreOf(causes, shown, 'cause'), ...see].join(', ');
-  return [
-    `  ${styles.red(`${count(rows.rejected, 'row')} ${isPlan ? 'would be rejected' : 'rejected'}`)}:`,
-    ...shown.flat(),
-    ...(before > 0
-      ? [`    ${count(before, 'row')}: rejected by the service before, and not changed since`]
-      : []),
-    ...(end === '' ? [] : [`    ${end}`]),
-  ];
+  const title = `${count(rows.rejected, 'row')} ${isPlan ? 'would be rejected' : 'rejected'}`;
+  const more = [...(before > 0 ? [since] : []), ...(end === '' ? [] : [`    ${end}`])];
+  return [`  ${styles.red(title)}:`, ...shown.flat(), ...more];
 }
 
 /**
@@ -146,34 +141,17 @@ export function errorLines(
   platform: NodeJS.Platform = 'linux',
 ): { text: string; exit: ExitCode } {
   const known = error instanceof ProfilesError ? error : undefined;
-  const said = known
-    ? errorWords(known, commands)
-    : { message: plainMessage(error), hint: unexpectedHint(error) };
+  const bug = 'this is a bug in profiles; run the command again with --debug to see where';
+  const plain = error instanceof Error ? error.message : String(error);
+  const said = known ? errorWords(known, commands) : { message: plain, hint: bug };
   const message = safeMessage(said.message);
   const { hint } = said;
   const lines = [`profiles: ${message}`];
   if (hint) lines.push(...hintLines(hint, platform).map((line) => `  ${safeLine(line)}`));
-  if (flags.debug && error instanceof Error && error.stack) {
+  if (flags.debug && error instanceof Error && error.stack)
     lines.push(...error.stack.split('\n').map(safeLine));
-  }
-  if (flags.json) {
-    const { status, requestId, code = 'unexpected' } = known ?? {};
-    lines.push(jsonError(code, message, hint, { status, requestId }));
-  }
+  if (flags.json) lines.push(jsonError(known?.code ?? 'unexpected', message, hint, known));
   return { text: `${lines.join('\n')}\n`, exit: known?.exit ?? Exit.unexpected };
-}
-
-const isOutOfFiles = (error: unknown): error is Error & { code: string } =>
-  error instanceof Error && 'code' in error && (error.code === 'EMFILE' || error.code === 'ENFILE');
-
-function plainMessage(error: unknown): string {
-  if (isOutOfFiles(error)) return `too many open files (${error.code})`;
-  return error instanceof Error ? error.message : String(error);
-}
-
-function unexpectedHint(error: unknown): string {
-  if (isOutOfFiles(error)) return 'allow more of them: ulimit -n 1024';
-  return 'this is a bug in profiles; run the command again with --debug to see where';
 }
 
 function jsonError(code: string, message: string, hint?: string, reply: ErrorDetails = {}): string {

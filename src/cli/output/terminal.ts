@@ -40,10 +40,9 @@ export function terminalWidth(stream: TextStream): number | null {
  */
 export function progressMode(stream: TextStream, env: Env, flags: OutputFlags): ProgressMode {
   const wish = env.PROFILES_PROGRESS || 'auto';
-  if (wish !== 'auto' && wish !== 'plain' && wish !== 'none') {
-    throw new ConfigError(`PROFILES_PROGRESS: "${wish}" is not one of its values`, {
-      hint: 'use auto, plain, or none',
-    });
+  if (!['auto', 'plain', 'none'].includes(wish)) {
+    const hint = 'use auto, plain, or none';
+    throw new ConfigError(`PROFILES_PROGRESS: "${wish}" is not one of its values`, { hint });
   }
   if (flags.quiet || wish === 'none') return 'none';
   const canDraw = terminalWidth(stream) !== null && env.TERM !== 'dumb' && !inCi(env) && !flags.debug;

@@ -5,24 +5,8 @@
 import stringWidth from 'string-width';
 import type { Style } from './terminal.js';
 
-/**
- * Characters that never combine with their neighbors: ASCII, Latin, common punctuation, the marks and spinner
- * frames that lines begin with, kana, CJK ideographs, and Hangul syllables. Text of only these is measured
- * without splitting it into graphemes.
- */
-const SIMPLE =
-  /^[\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u2013\u2014\u2018-\u201e\u2022\u2026\u2713\u2717\u2801-\u28ff\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3]*$/;
-const FIRST_WIDE = 0x3041;
-/** Created on first use, because that takes 20 ms. */
-let graphemes: Intl.Segmenter | undefined;
-
 /** Width of a line in cells. Escape sequences have no width. */
-export function widthOf(line: string): number {
-  if (!SIMPLE.test(line)) return stringWidth(line);
-  let width = line.length;
-  for (let i = 0; i < line.length; i++) if (line.charCodeAt(i) >= FIRST_WIDE) width++;
-  return width;
-}
+export const widthOf = (line: string): number => stringWidth(line);
 
 /** Cuts a line to at most `cells`, with `…` at the end. Never splits a character. Do not pass styled text. */
 export function cutTo(line: string, cells: number): string {
@@ -30,10 +14,10 @@ export function cutTo(line: string, cells: number): string {
   if (cells <= 0) return '';
   let end = 0;
   let used = 0;
-  for (const character of SIMPLE.test(line) ? line : segments(line)) {
-    used += widthOf(character);
+  for (const { segment } of new Intl.Segmenter().segment(line)) {
+    used += widthOf(segment);
     if (used > cells - 1) break;
-    end += character.length;
+    end += segment.length;
   }
   return `${line.slice(0, end)}…`;
 }
@@ -52,11 +36,6 @@ export function wrapTo(line: string, cells: number): string[] {
     rest = indent + rest.slice(end).trimStart();
   }
   return [...lines, rest];
-}
-
-function* segments(line: string): Generator<string> {
-  graphemes ??= new Intl.Segmenter();
-  for (const { segment } of graphemes.segment(line)) yield segment;
 }
 
 /** Pads a line with spaces to `cells`; a wider line stays as it is. */
@@ -91,11 +70,9 @@ export function layout(parts: readonly Part[], columns: number, indent = ''): st
     kept.set(part, part.text);
     room -= width;
   }
-  const inOrder = parts.filter((part) => kept.has(part));
-  return indent + inOrder.map((part) => (part.style ?? same)(kept.get(part)!)).join('  ');
+  const shown = parts.filter((part) => kept.has(part));
+  return indent + shown.map((part) => (part.style ?? String)(kept.get(part)!)).join('  ');
 }
-
-const same: Style = (text) => text;
 
 /** Two columns: terms, and texts, which wrap within their column. @param left least width of the terms and their gap */
 export function twoColumns(

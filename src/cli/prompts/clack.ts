@@ -28,62 +28,52 @@ export function clackPrompter(context: Pick<Context, 'stdin' | 'stderr' | 'stop'
     }
   };
   /** Values may be objects: clack gets their indexes. */
-  const options = (choices: readonly Choice<unknown>[]) =>
-    choices.map(({ label, hint }, value) => ({
+  const listOf = (question: string, choices: readonly Choice<unknown>[]) => ({
+    message: safeText(question),
+    options: choices.map(({ label, hint = '' }, value) => ({
       value,
       label: safeLine(label),
-      ...(hint !== undefined && { hint: safeLine(hint) }),
-    }));
+      hint: safeLine(hint),
+    })),
+    maxItems: Math.max(4, Math.min(MOST_SHOWN, (stderr.rows ?? 24) - 6)),
+  });
   /** Clack shows the hint of a single choice only where the cursor is: to compare, all must be seen. */
-  const whole = (choices: readonly Choice<unknown>[]) =>
-    options(choices).map(({ value, label, hint }) => ({
+  const wholeOf = (question: string, choices: readonly Choice<unknown>[], initialValue = 0) => {
+    const { options, ...list } = listOf(question, choices);
+    const whole = options.map(({ value, label, hint }) => ({
       value,
       label: hint ? `${label}  (${hint})` : label,
     }));
-  const maxItems = (): number => Math.max(4, Math.min(MOST_SHOWN, (stderr.rows ?? 24) - 6));
+    return { ...list, options: whole, initialValue };
+  };
   return {
-    choose: async (question, choices, initial = 0) => {
-      const message = safeText(question);
-      const list = { message, options: whole(choices), initialValue: initial, maxItems: maxItems() };
+    choose: async (question, choices, initial) => {
+      const list = wholeOf(question, choices, initial);
       return choices[await answered((io) => clack.select({ ...io, ...list }))]!.value;
     },
     tick: async (question, choices) => {
-      const message = safeText(question);
-      const initialValues = [...choices.keys()];
-      const list = {
-        message,
-        options: options(choices),
-        initialValues,
-        required: false,
-        maxItems: maxItems(),
-      };
+      const list = { ...listOf(question, choices), initialValues: [...choices.keys()], required: false };
       const ticked = await answered((io) => clack.multiselect({ ...io, ...list }));
       return choices.filter((_, at) => ticked.includes(at)).map(({ value }) => value);
     },
     find: async (question, choices) => {
-      const message = safeText(question);
-      const list = { message, options: whole(choices), initialValue: 0, maxItems: maxItems() };
+      const list = wholeOf(question, choices);
       return choices[await answered((io) => clack.autocomplete({ ...io, ...list }))]!.value;
     },
     confirm: (question, initialValue) =>
       answered((io) => clack.confirm({ ...io, message: safeText(question), initialValue })),
     text: async (message, { initial, check = () => undefined } = {}) => {
-      const placeholder =
-        initial === undefined ? {} : { placeholder: safeLine(initial), defaultValue: initial };
+      const shown = initial === undefined ? {} : { placeholder: safeLine(initial), defaultValue: initial };
       const validate = (text: string | undefined) => check(text?.trim() || (initial ?? ''));
-      return (await answered((io) => clack.text({ ...io, message, ...placeholder, validate }))).trim();
+      return (await answered((io) => clack.text({ ...io, message, ...shown, validate }))).trim();
     },
-    hidden: async (message, { check = () => undefined } = {}) => {
-      const validate = (text: string | undefined) => check(text ?? '');
-      return answered((io) => clack.password({ ...io, message, validate }));
-    },
+    hidden: async (message, { check = () => undefined } = {}) =>
+      answered((io) => clack.password({ ...io, message, validate: (text) => check(text ?? '') })),
     // Clack does not wrap: a longer line would leave its frame.
     show: (lines) => {
       const columns = (stderr.columns ?? 80) - FRAME;
-      clack.log.message(
-        lines.flatMap((line) => wrapTo(safeLine(line), columns)),
-        { output: stderr },
-      );
+      const wrapped = lines.flatMap((line) => wrapTo(safeLine(line), columns));
+      clack.log.message(wrapped, { output: stderr });
     },
   };
 }

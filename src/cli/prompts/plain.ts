@@ -33,11 +33,10 @@ export interface Prompter {
   show(lines: readonly string[]): void;
 }
 
+type Asking = Pick<Context, 'stdin' | 'stderr' | 'stop'>;
+
 /** Aborted when nobody can answer any more: at a signal, or when the terminal is closed. */
-export function whileOpen({ stdin, stop }: Pick<Context, 'stdin' | 'stop'>): {
-  signal: AbortSignal;
-  done(): void;
-} {
+export function whileOpen({ stdin, stop }: Asking): { signal: AbortSignal; done(): void } {
   const closed = new AbortController();
   const close = (): void => closed.abort('SIGINT');
   // In raw mode, Ctrl-D is a key, and does not end the stream.
@@ -48,13 +47,11 @@ export function whileOpen({ stdin, stop }: Pick<Context, 'stdin' | 'stop'>): {
   leaveClosed(input);
   // A terminal that was closed is an error, an end, or a signal, whichever comes first.
   input.once('end', close).once('close', close).on('error', close).on('keypress', press);
-  return {
-    signal: AbortSignal.any([stop, closed.signal]),
-    done: () => {
-      input.off('end', close).off('close', close).off('keypress', press);
-      if (!closed.signal.aborted) input.off('error', close); // more of them may follow
-    },
+  const done = (): void => {
+    input.off('end', close).off('close', close).off('keypress', press);
+    if (!closed.signal.aborted) input.off('error', close); // more of them may follow
   };
+  return { signal: AbortSignal.any([stop, closed.signal]), done };
 }
 
 /** The mode of a terminal that was closed cannot be set. Node's readline would throw where nobody can catch it. */
@@ -70,19 +67,17 @@ export const interrupted = ({ stop }: Pick<Context, 'stop'>): ProfilesError =>
   stop.aborted && stop.reason !== 'SIGHUP' ? InterruptedError.of(stop) : new InterruptedError('SIGINT');
 
 /** If several lines are pasted at once, the next questions use the others as answers. */
-export function plainPrompter(context: Pick<Context, 'stdin' | 'stderr' | 'stop'>): Prompter {
+export function plainPrompter(context: Asking): Prompter {
   const { stdin, stderr } = context;
   const lines: string[] = [];
   const say = (line: string): void => void stderr.write(`${line}\n`);
 
   /** @throws InterruptedError */
-  const line = async (question: string, isHidden = false): Promise<string> => {
+  const line = async (question: string, isHidden: boolean): Promise<string> => {
     const open = whileOpen(context);
     // With an output that discards it, readline echoes nothing. It turns the terminal's own echo off.
     const output = new Writable({ write: (_chunk, _encoding, done) => done() });
-    const reader = createInterface(
-      isHidden ? { input: stdin(), output, terminal: true } : { input: stdin() },
-    );
+    const reader = createInterface({ input: stdin(), ...(isHidden && { output, terminal: true }) });
     const typed = new Promise<void>((resolve, reject) => {
       const end = (): void => reject(interrupted(context));
       if (open.signal.aborted) end();
@@ -105,87 +100,66 @@ export function plainPrompter(context: Pick<Context, 'stdin' | 'stderr' | 'stop'
     }
   };
 
-  /** Asks until the answer can be used. @param read undefined for an answer that cannot */
-  const until = async <T>(question: string, read: (text: string) => T | string, isHidden = false) => {
+  /** Asks until the answer can be used. @param read what to say about one that cannot, or the answer in an array */
+  const until = async <T>(question: string, read: (text: string) => [T] | string, isHidden = false) => {
     for (;;) {
-      const answer = read(await line(question, isHidden));
-      if (typeof answer !== 'string') return answer;
+      const answer = read((await line(question, isHidden)).trim());
+      if (typeof answer !== 'string') return answer[0];
       say(`  ${answer}`);
     }
   };
   const list = (question: string, choices: readonly Choice<unknown>[]): void => {
     say(safeText(question));
-    for (const [at, { label, hint }] of choices.entries()) {
+    for (const [at, { label, hint }] of choices.entries())
       say(`  ${at + 1}. ${safeLine(label)}${hint ? ` (${safeLine(hint)})` : ''}`);
-    }
   };
-  const text = (
-    question: string,
-    initial: string | undefined,
-    check: Check = () => undefined,
-    isHidden = false,
-  ) => {
-    const shown = initial === undefined ? '' : ` [${safeLine(initial)}]`;
-    const read = (typed: string): { text: string } | string => {
-      const answer = typed.trim() || (initial ?? '');
-      return check(answer) ?? { text: answer };
-    };
-    return until(`${question}${shown}: `, read, isHidden).then((answer) => answer.text);
+  const text = (question: string, initial = '', check: Check = () => undefined, isHidden = false) => {
+    const shown = initial === '' ? '' : ` [${safeLine(initial)}]`;
+    const read = (typed: string): [string] | string => check(typed || initial) ?? [typed || initial];
+    return until(`${question}${shown}: `, read, isHidden);
   };
   return {
-    choose: async (question, choices, initial = 0) => {
+    choose: (question, choices, initial = 0) => {
       list(question, choices);
-      const read = (typed: string) => {
-        const at = typed.trim() === '' ? initial : numberOf(typed, choices.length);
-        return at === null ? `Type a number from 1 to ${choices.length}.` : { value: choices[at]!.value };
-      };
-      return (await until(`Number [${initial + 1}]: `, read)).value;
+      return until(`Number [${initial + 1}]: `, (typed) => {
+        const chosen = typed === '' ? choices[initial] : choiceOf(typed, choices);
+        return chosen ? [chosen.value] : `Type a number from 1 to ${choices.length}.`;
+      });
     },
-    tick: async (question, choices) => {
+    tick: (question, choices) => {
       list(question, choices);
-      const read = (typed: string) => {
+      return until('Numbers to take, 0 for none [all]: ', (typed) => {
         const words = typed.split(/[\s,]+/).filter(Boolean);
-        if (words.length === 0) return { values: choices.map(({ value }) => value) };
-        if (words.join() === '0') return { values: [] };
-        const left = words.map((word) => numberOf(word, choices.length));
-        if (left.includes(null)) return `Type numbers from 1 to ${choices.length}, or 0 for none.`;
-        return { values: left.map((at) => choices[at!]!.value) };
-      };
-      return (await until('Numbers to take, 0 for none [all]: ', read)).values;
+        if (words.length === 0) return [choices.map(({ value }) => value)];
+        if (words.join() === '0') return [[]];
+        const chosen = words.flatMap((word) => choiceOf(word, choices) ?? []);
+        const isWhole = chosen.length === words.length;
+        return isWhole
+          ? [chosen.map(({ value }) => value)]
+          : `Type numbers from 1 to ${choices.length}, or 0 for none.`;
+      });
     },
-    find: async (question, choices) => {
-      const read = (typed: string) => {
-        const part = typed.trim().toLowerCase();
-        if (part === '') return { value: choices[0]!.value };
+    find: (question, choices) =>
+      until(`${question} [${safeLine(choices[0]!.label)}]: `, (typed) => {
+        const part = typed.toLowerCase();
+        if (part === '') return [choices[0]!.value];
         const exact = choices.find(({ value }) => value.toLowerCase() === part);
         const found = exact ? [exact] : choices.filter(({ label }) => label.toLowerCase().includes(part));
-        const [only, other] = found;
-        if (only && !other) return { value: only.value };
-        if (!only) return `Nothing is like "${safeLine(typed.trim())}".`;
-        return `Which one: ${found
-          .slice(0, 10)
-          .map(({ label }) => safeLine(label))
-          .join(', ')}?`;
-      };
-      return (await until(`${question} [${safeLine(choices[0]!.label)}]: `, read)).value;
-    },
-    confirm: async (question, initial) => {
-      const read = (typed: string) => {
-        const answer = typed.trim().toLowerCase();
-        if (answer === '') return { yes: initial };
-        if (/^y(es)?$/.test(answer)) return { yes: true };
-        return /^n(o)?$/.test(answer) ? { yes: false } : 'Type y or n.';
-      };
-      return (await until(`${question} [${initial ? 'Y/n' : 'y/N'}]: `, read)).yes;
-    },
+        if (found.length === 0) return `Nothing is like "${safeLine(typed)}".`;
+        const labels = found.slice(0, 10).map(({ label }) => safeLine(label));
+        return found.length === 1 ? [found[0]!.value] : `Which one: ${labels.join(', ')}?`;
+      }),
+    confirm: (question, initial) =>
+      until(`${question} [${initial ? 'Y/n' : 'y/N'}]: `, (typed) => {
+        if (typed === '') return [initial];
+        return /^(y(es)?|no?)$/i.test(typed) ? [/^y/i.test(typed)] : 'Type y or n.';
+      }),
     text: (question, { initial, check } = {}) => text(question, initial, check),
     hidden: (question, { check } = {}) => text(question, undefined, check, true),
     show: (shown) => shown.map(safeLine).forEach(say),
   };
 }
 
-/** The index of a number as it is shown, from 1; null if there is none. */
-function numberOf(typed: string, most: number): number | null {
-  const number = Number(typed.trim());
-  return Number.isInteger(number) && number >= 1 && number <= most ? number - 1 : null;
-}
+/** The choice of a number as it is shown, from 1. */
+const choiceOf = <T>(typed: string, choices: readonly Choice<T>[]): Choice<T> | undefined =>
+  /^\d+$/.test(typed) ? choices[Number(typed) - 1] : undefined;

@@ -26,29 +26,22 @@ export async function readConfig(
   named?: string,
 ): Promise<ReadConfig> {
   const text = await readText(path, stop);
-  if (text === null) {
-    if (named !== undefined) {
-      throw hinted(new ConfigError(`${path}: no such file (from ${named})`), {
-        do: 'create it with',
-        run: ['config', 'init'],
-      });
-    }
-    return { path, exists: false, content: {}, mode: null };
+  if (text === null && named !== undefined) {
+    const error = new ConfigError(`${path}: no such file (from ${named})`);
+    throw hinted(error, { do: 'create it with', run: ['config', 'init'] });
   }
+  if (text === null) return { path, exists: false, content: {}, mode: null };
   const content = await parseConfig(path, await parseJson(path, text));
   if (platform === 'win32') return { path, exists: true, content, mode: null };
   const found = await stat(path);
   const sections: ConfigSection[] = [content, ...Object.values(content.accounts ?? {})];
   const regions = sections.flatMap((section) => Object.values(section.regions ?? {}));
-  if ([...sections, ...regions].some(({ token }) => token !== undefined)) {
+  if ([...sections, ...regions].some(({ token }) => token !== undefined))
     refuseExposed(path, found, { what: 'contains a token' });
-  }
-  if (sections.some(({ state }) => hasPassword(state ?? ''))) {
+  if (sections.some(({ state }) => hasPassword(state ?? '')))
     refuseExposed(path, found, { what: 'contains a password' });
-  }
-  if (sections.some(({ token_command }) => token_command !== undefined)) {
+  if (sections.some(({ token_command }) => token_command !== undefined))
     refuseExposed(path, found, { what: 'names a program to run (token_command)', closed: 'change' });
-  }
   return { path, exists: true, content, mode: found.mode & 0o777 };
 }
 
@@ -94,11 +87,10 @@ export async function writeConfig(path: string, content: ConfigFile): Promise<vo
     ensureFolder(dirname(target));
     await replaceFile(target, `${JSON.stringify(content, null, 2)}\n`);
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code;
-    throw (
-      noRoom(path, error) ??
-      new ConfigError(`${path}: cannot be written: ${fileTrouble(code)}`, { cause: error })
-    );
+    const full = noRoom(path, error);
+    if (full) throw full;
+    const why = fileTrouble((error as NodeJS.ErrnoException).code);
+    throw new ConfigError(`${path}: cannot be written: ${why}`, { cause: error });
   }
 }
 
@@ -116,10 +108,8 @@ async function parseJson(path: string, text: string): Promise<unknown> {
   } catch (error) {
     if (error instanceof ConfigError) throw error;
     const { jsonFault } = await import('./schema.js');
-    throw hinted(new ConfigError(`${path}:${jsonFault(text)}`), {
-      do: 'fix it, or move the file away and run',
-      run: ['config', 'init'],
-    });
+    const fault = new ConfigError(`${path}:${jsonFault(text)}`);
+    throw hinted(fault, { do: 'fix it, or move the file away and run', run: ['config', 'init'] });
   }
 }
 

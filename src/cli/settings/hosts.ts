@@ -5,25 +5,11 @@ import { nearest } from '../../engine/util/nearest.js';
 import { type Advice, type Call, hinted } from '../advice/hint.js';
 import { FLAGLESS, GLOBAL, spelled, usage } from '../options/index.js';
 import { NAME, NAME_RULE } from './keys.js';
-import {
-  asUsage,
-  type Found,
-  find,
-  flagOrVariable,
-  inFile,
-  placeOf,
-  property,
-  type Section,
-  type Settings,
-  type Sources,
-  variable,
-} from './sources.js';
+import type { Found, Ignore, Section, Settings, Sources } from './sources.js';
+import { asUsage, find, flagOrVariable, inFile, placeOf, property, variable } from './sources.js';
 
 /** Regions that exist without an entry in the config file. */
 export const BUILT_IN_REGIONS = ['default', 'eu', 'sandbox'] as const;
-
-/** Warns that a variable is ignored, if it is set. */
-export type Ignore = (variable: string, why: string) => void;
 
 /**
  * The chosen account, or null. Like the region, it must be known, so that a mistyped `sandbox` never reaches a real
@@ -57,12 +43,7 @@ export function chooseRegion(sources: Sources): Found<string> {
  * The error for an unknown name: a `UsageError` if a flag gave it, otherwise a `ConfigError`.
  * @param add how to add the name; not for one that cannot be in the config file
  */
-function unknown(
-  what: string,
-  { value, origin }: Found<string>,
-  known: readonly string[],
-  add: Advice,
-): Error {
+function unknown(what: string, { value, origin }: Found<string>, known: string[], add: Advice): Error {
   const message = `unknown ${what} "${value}" (${origin})`;
   const like = nearest(value, known);
   const hint = like ? `did you mean "${like}"?` : NAME.test(value) ? add : NAME_RULE;
@@ -90,8 +71,7 @@ export function findHost(
 ): Found<string | null> {
   const { world, flags } = sources;
   const { env, config: place, accountConfig: key } = GLOBAL[option];
-  const flag = spelled(option);
-  const given = flags[option];
+  const [flag, given] = [spelled(option), flags[option]];
   const host = (text: string, from: string): string =>
     parseHost(text, from, variable(world, FLAGLESS.allowHttp.env));
   if (region.value === 'sandbox') {
@@ -111,11 +91,8 @@ export function findHost(
   ignore(env, `${chosenBy} brings its own hosts`);
   // Hosts directly in an account belong to the account's own region, and not to another one that was chosen.
   const own = inFile(sources, 'region')?.value ?? GLOBAL.region.default;
-  const found = inFile(
-    sources,
-    ...(own === region.value ? [key] : []),
-    place.replace('<name>', region.value),
-  );
+  const direct = own === region.value ? [key] : [];
+  const found = inFile(sources, ...direct, place.replace('<name>', region.value));
   if (!found) return { value: null, origin: 'not set' };
   return { value: host(found.value, placeOf(found)), origin: found.origin };
 }
@@ -123,15 +100,15 @@ export function findHost(
 /** The regions of the config file that have a host. */
 export const regionsWithHost = (sections: readonly Section[]): string[] => {
   const all = sections.flatMap(({ section }) => Object.entries(section.regions ?? {}));
-  return [...new Set(all.filter(([, { base_url }]) => base_url !== undefined).map(([name]) => name))];
+  return [...new Set(all.flatMap(([name, { base_url }]) => (base_url === undefined ? [] : [name])))];
 };
-
-type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl' | 'otherRegions'>;
 
 /** How to set a host of a region, for the user to complete. */
 export const setHost = (region: string, key: 'base_url' | 'lookup_base_url'): Call => ({
   run: ['config', 'set', `regions.${region}.${key}`, 'https://…'],
 });
+
+type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl' | 'otherRegions'>;
 
 /** @throws ConfigError with the lines to type */
 export const requireBaseUrl = (settings: Hosts): string =>

@@ -1,48 +1,20 @@
 /** The settings (contract §2): what the sources decide, without asking a service. */
 
-import { dirname, resolve } from 'node:path';
-import { ConfigError } from '../../engine/errors.js';
-import { NUMBERS } from '../../engine/options.js';
 import { hasPassword, stateLocationOf } from '../../engine/state/location.js';
 import type { Elsewhere } from '../../engine/state/state.js';
-import { hinted } from '../advice/hint.js';
 import { camelCase, FLAGLESS, GLOBAL, usage } from '../options/index.js';
-import { readPath } from '../options/types.js';
 import { readConfig } from './file.js';
-import {
-  chooseAccount,
-  chooseRegion,
-  findHost,
-  type Ignore,
-  overriddenRegion,
-  regionsWithHost,
-} from './hosts.js';
-import { TOKEN_KEYS } from './keys.js';
-import {
-  asUsage,
-  configLocation,
-  type Found,
-  find,
-  type ImportDefault,
-  inFile,
-  placeOf,
-  property,
-  readToken,
-  Secret,
-  type Settings,
-  type SettingsFlags,
-  type SettingsWorld,
-  type Sources,
-  setting,
-  stateLocation,
-  variable,
-} from './sources.js';
+import * as hosts from './hosts.js';
+import type { Ignore, ImportDefault, Settings, SettingsFlags, SettingsWorld, Sources } from './sources.js';
+import * as sourced from './sources.js';
+import { findToken } from './token.js';
+
+const { asUsage, configLocation, find, inFile, setting, stateLocation, variable } = sourced;
 
 export * from './file.js';
 export * from './hosts.js';
 export * from './keys.js';
 export * from './sources.js';
-export * from './token.js';
 export * from './token.js';
 
 /**
@@ -56,49 +28,48 @@ export async function resolveSettings(world: SettingsWorld, flags: SettingsFlags
 }
 
 /** Decides the settings, without I/O. @throws UsageError for a flag; ConfigError for the environment or the file */
-export function decideSettings({ world, flags, config }: Omit<Sources, 'sections'>): Settings {
-  const account = chooseAccount({ world, flags, config });
-  const own = account && property(config.content.accounts, account.value);
+function decideSettings({ world, flags, config }: Omit<Sources, 'sections'>): Settings {
+  const account = hosts.chooseAccount({ world, flags, config });
+  const own = account && sourced.property(config.content.accounts, account.value);
   const sections = [
     ...(own ? [{ section: own, prefix: `accounts.${account.value}.` }] : []),
     { section: config.content, prefix: '' },
   ];
   const sources = { world, flags, config, sections };
-  const region = chooseRegion(sources);
+  const region = hosts.chooseRegion(sources);
   const warnings: string[] = [];
   const ignore: Ignore = (name, why) => {
     if (variable(world, name)) warnings.push(`${name} is ignored: ${why}`);
   };
   if (flags.account !== undefined) {
-    const warning = overriddenRegion(flags.account, sections[0]!.section.region, region);
+    const warning = hosts.overriddenRegion(flags.account, sections[0]!.section.region, region);
     if (warning !== null) warnings.push(warning);
   }
-  const base = findHost(sources, 'baseUrl', region, ignore);
-  const lookup = findHost(sources, 'lookupBaseUrl', region, ignore);
+  const base = hosts.findHost(sources, 'baseUrl', region, ignore);
+  const lookup = hosts.findHost(sources, 'lookupBaseUrl', region, ignore);
   const token = findToken(sources, region.value, ignore);
   const { state, stateDir } = findState(sources);
   const imports = importDefaults(sources);
-  const keep = inFile(sources, FLAGLESS.historyKeep.config);
+  const { historyKeep } = FLAGLESS;
+  const { requestTimeout } = GLOBAL;
+  const keep = inFile(sources, historyKeep.config);
   const confirm = inFile<boolean>(sources, FLAGLESS.confirm.config);
   const timeout = find(sources, 'requestTimeout');
-  const { requestTimeout } = GLOBAL;
   return {
     account: account?.value ?? null,
     region: region.value,
     embedded: region.value === 'sandbox',
     baseUrl: base.value,
     lookupBaseUrl: lookup.value,
-    otherRegions: regionsWithHost(sections).filter((name) => name !== region.value),
+    otherRegions: hosts.regionsWithHost(sections).filter((name) => name !== region.value),
     token: token.value,
-    tokenCommand: token.command ?? null,
-    tokenFile: token.file ?? null,
+    tokenCommand: token.command,
+    tokenFile: token.file,
     state: state.value,
     stateDir: stateDir.value,
     timeoutMs: timeout ? requestTimeout.type.read(timeout.value, setting(timeout)) : requestTimeout.default,
     confirm: confirm?.value ?? false,
-    historyKeepMs: keep
-      ? FLAGLESS.historyKeep.type.read(keep.value, FLAGLESS.historyKeep.config)
-      : NUMBERS.historyKeepMs.default,
+    historyKeepMs: keep ? historyKeep.type.read(keep.value, historyKeep.config) : historyKeep.default,
     importDefaults: imports.values,
     configPath: config.path,
     origins: {
@@ -116,50 +87,6 @@ export function decideSettings({ world, flags, config }: Omit<Sources, 'sections
     },
     warnings,
   };
-}
-
-interface FoundToken extends Found<Secret | null> {
-  command?: Settings['tokenCommand'];
-  file?: Settings['tokenFile'];
-}
-
-function findToken({ world, flags, config, sections }: Sources, region: string, ignore: Ignore): FoundToken {
-  // The sandbox uses a token made for this process, so the settings must not contain a real one.
-  if (region === 'sandbox') return { value: null, origin: 'embedded' };
-  const fileAt = (path: string, origin: string) => ({ value: null, origin, file: { path, origin } });
-  // Only the first section counts: the token at the top belongs to no account, or to another one.
-  const own = { config, sections: sections.slice(0, 1) };
-  const regional = inFile(own, `regions.${region}.token`);
-  const [inPlain, inAFile] = [FLAGLESS.token.env, FLAGLESS.tokenFile.env];
-  if (flags.account === undefined && (!regional || flags.region === undefined)) {
-    const token = readToken(variable(world, inPlain) ?? '', inPlain);
-    const file = variable(world, inAFile);
-    if (token && file) {
-      throw new ConfigError(`${inPlain} and ${inAFile} are both set`, { hint: 'unset one of them' });
-    }
-    if (token) return { value: token, origin: `environment ${inPlain}` };
-    if (file) return fileAt(resolve(world.cwd, readPath(file, inAFile)), `environment ${inAFile}`);
-  } else {
-    const flag = flags.account === undefined ? `--region ${flags.region}` : `--account ${flags.account}`;
-    for (const name of [inPlain, inAFile]) ignore(name, `${flag} brings its own token`);
-  }
-  if (regional) return { ...regional, value: readToken(regional.value, placeOf(regional)) };
-  const [found, second] = TOKEN_KEYS.flatMap((key) => inFile<string | string[]>(own, key) ?? []);
-  if (!found) return { value: null, origin: 'not set' };
-  const keyOf = (one: Found<unknown>): string => placeOf(one).slice(config.path.length + 2);
-  if (second) {
-    const [one, other] = [keyOf(found), keyOf(second)];
-    throw hinted(new ConfigError(`${config.path}: ${one} and ${other} are both set`), {
-      do: 'keep one of them; remove the other',
-      run: ['config', 'unset', one],
-      or: [{ run: ['config', 'unset', other] }],
-    });
-  }
-  const { value, origin } = found;
-  if (typeof value !== 'string') return { value: null, origin, command: { words: value, origin } };
-  if (keyOf(found).endsWith('token_file')) return fileAt(resolve(dirname(config.path), value), origin);
-  const token = readToken(value, placeOf(found));
-  return token ? { value: token, origin } : { value: null, origin: 'not set' };
 }
 
 function importDefaults({ config, sections }: Sources) {
@@ -193,7 +120,7 @@ function findState(sources: Sources) {
   const locate = origin.startsWith('flag ') ? ofFlag : stateLocationOf;
   const location = locate(text, setting(found), world);
   if (location.kind === 'sqlite') return inFolder(location.folder, origin);
-  const state: Settings['state'] = { kind: 'postgres', url: new Secret(location.url) };
+  const state: Settings['state'] = { kind: 'postgres', url: new sourced.Secret(location.url) };
   return { state: { value: state, origin }, stateDir: stateLocation(world) };
 }
 
@@ -207,9 +134,7 @@ function ofFlag(text: string, flag: string, world: Pick<SettingsWorld, 'cwd' | '
 }
 
 /** What opening a database needs. */
-interface Reach extends Pick<SettingsWorld, 'env'> {
-  abort: AbortSignal;
-}
+type Reach = Pick<SettingsWorld, 'env'> & { abort: AbortSignal };
 
 /** The location of a state in a database; undefined if it is in the state directory. */
 export function stateElsewhere({ state, origins }: Settings, { env, abort }: Reach): Elsewhere | undefined {

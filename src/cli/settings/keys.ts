@@ -7,7 +7,7 @@ import { nearest } from '../../engine/util/nearest.js';
 import { defaultOf, type Entry, OPTIONS } from '../options/index.js';
 
 /** An option in the config file, and whether it is allowed only at the top or only in an account. */
-export type KeyOption = Entry & { config: string; only?: 'top' | 'account' };
+type KeyOption = Entry & { config: string; only?: 'top' | 'account' };
 
 /** A known key: its parts, and the option that it sets. */
 export interface Key {
@@ -22,32 +22,22 @@ export interface Key {
 /** A value in the config file. An array is a program and its arguments. */
 export type Scalar = string | number | boolean | string[];
 
-/**
- * The keys at the top and under `accounts.<name>`. Written by hand, because a schema derived from the table
- * has no types.
- */
-export interface ConfigSection {
-  token?: string;
+type Texts = 'token' | 'token_file' | 'region' | 'state' | 'request_timeout' | 'interval';
+type Hosts = 'base_url' | 'lookup_base_url';
+
+/** The keys at the top and under `accounts.<name>`. Written by hand: a schema derived from the table has no types. */
+export interface ConfigSection extends Partial<Record<Texts, string>> {
   token_command?: string[];
-  token_file?: string;
-  region?: string;
-  state?: string;
-  regions?: Record<string, { base_url?: string; lookup_base_url?: string; token?: string }>;
+  regions?: Record<string, Partial<Record<Hosts | 'token', string>>>;
   import?: Record<string, Scalar>;
   confirm?: boolean;
-  request_timeout?: string;
-  interval?: string;
   history?: { keep?: string };
 }
 export interface ConfigFile extends ConfigSection {
   $schema?: string;
   account?: string;
-  accounts?: Record<string, AccountSection>;
-}
-/** An account may contain the hosts of its own region directly. */
-export interface AccountSection extends ConfigSection {
-  base_url?: string;
-  lookup_base_url?: string;
+  /** An account may contain the hosts of its own region directly. */
+  accounts?: Record<string, ConfigSection & Partial<Record<Hosts, string>>>;
 }
 
 /**
@@ -60,12 +50,13 @@ export const TOKEN_KEYS = ['token', 'token_command', 'token_file'] as const;
 export const NAME_RULE = 'a name consists of letters, digits, "-" and "_", and starts with a letter or digit';
 
 /** All keys of the config file. `account` is allowed only at the top. */
-export const KEYS: readonly KeyOption[] = OPTIONS.flatMap((option) => {
+export const KEYS: readonly KeyOption[] = OPTIONS.flatMap((option): KeyOption[] => {
   const { name, config, accountConfig } = option;
-  const keys: KeyOption[] = [];
-  if (config) keys.push(name === 'account' ? { ...option, config, only: 'top' } : { ...option, config });
-  if (accountConfig) keys.push({ ...option, config: accountConfig, only: 'account' });
-  return keys;
+  const top = name === 'account' ? ({ only: 'top' } as const) : {};
+  return [
+    ...(config ? [{ ...option, config, ...top }] : []),
+    ...(accountConfig ? [{ ...option, config: accountConfig, only: 'account' as const }] : []),
+  ];
 });
 
 /** What the option does, as a sentence, for the schema of the config file and for help. */
@@ -108,13 +99,10 @@ function keysAt(path: readonly string[]): [key: string, option: KeyOption][] {
 
 /** The known key that is most similar to an unknown one, with the names of its account and region. */
 export const nearestKey = (path: readonly string[]): string | undefined =>
-  nearest(
-    path.join('.'),
-    keysAt(path).map(([key]) => key),
-  );
+  nearest(path.join('.'), knownKeys(path));
 
-/** All keys, with `<name>` for accounts and regions. */
-export const knownKeys = (): string[] => keysAt([]).map(([key]) => key);
+/** All keys, with `<name>` for accounts and regions that `path` does not name. */
+export const knownKeys = (path: readonly string[] = []): string[] => keysAt(path).map(([key]) => key);
 
 /** The value at a path; inherited properties do not count. */
 export function valueAt(file: object, path: readonly string[]): Scalar | undefined {
@@ -128,24 +116,17 @@ export function valueAt(file: object, path: readonly string[]): Scalar | undefin
 
 /** A copy with the value set. `undefined` removes it, and every section that becomes empty. */
 export function withValue<F extends object>(file: F, path: readonly string[], value: Scalar | undefined): F {
-  const change = (at: unknown, [part, ...rest]: readonly string[]): Record<string, unknown> => {
-    const copy = { ...(at as Record<string, unknown> | undefined) };
-    if (part === undefined) return copy;
-    const next = rest.length === 0 ? value : change(Object.hasOwn(copy, part) ? copy[part] : undefined, rest);
-    if (next === undefined || (typeof next === 'object' && Object.keys(next).length === 0)) delete copy[part];
-    else copy[part] = next;
-    return copy;
-  };
-  return change(file, path) as F;
+  const [part = '', ...rest] = path;
+  const { [part]: _, ...others } = file as Record<string, unknown>;
+  const before = Object.hasOwn(file, part) ? (file as Record<string, unknown>)[part] : undefined;
+  const next = rest.length === 0 ? value : withValue((before ?? {}) as object, rest, value);
+  const isEmpty = next === undefined || (typeof next === 'object' && Object.keys(next).length === 0);
+  return (isEmpty ? others : { ...file, [part]: next }) as F;
 }
 
 /** All values of a file with their paths, in the order of the file, without `$schema`. */
-export function* leaves(file: object): Generator<[path: string[], value: Scalar]> {
-  function* walk(at: object, path: string[]): Generator<[string[], Scalar]> {
-    for (const [part, value] of Object.entries(at)) {
-      if (isObject(value)) yield* walk(value, [...path, part]);
-      else if (part !== '$schema') yield [[...path, part], value as Scalar];
-    }
-  }
-  yield* walk(file, []);
-}
+export const leaves = (file: object, path: string[] = []): [path: string[], value: Scalar][] =>
+  Object.entries(file).flatMap(([part, value]): [string[], Scalar][] => {
+    if (isObject(value)) return leaves(value, [...path, part]);
+    return part === '$schema' ? [] : [[[...path, part], value as Scalar]];
+  });

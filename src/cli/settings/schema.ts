@@ -28,10 +28,10 @@ function schemaOf({ type }: Entry): z.ZodType {
       return z.boolean('must be true or false');
     case 'count':
       return count(type.least ?? 0);
-    case 'size':
-      return z.union([count(1), z.string().regex(SIZE, SIZE_FORM).regex(/[1-9]/, POSITIVE)], {
-        error: SIZE_FORM,
-      });
+    case 'size': {
+      const size = z.string().regex(SIZE, SIZE_FORM).regex(/[1-9]/, POSITIVE);
+      return z.union([count(1), size], { error: SIZE_FORM });
+    }
     case 'duration': {
       const duration = z.string().regex(DURATION, `a duration is written like ${DURATION_EXAMPLES}`);
       return type.least ? duration.regex(/[1-9]/, POSITIVE) : duration;
@@ -42,13 +42,11 @@ function schemaOf({ type }: Entry): z.ZodType {
       return z.enum(type.words as readonly [string, ...string[]]);
     case 'name':
       return name;
-    case 'words':
-      return z
-        .array(z.string(COMMAND_FORM), COMMAND_FORM)
-        .min(1, COMMAND_FORM)
-        .refine((words) => words[0] !== '' && words.every((word) => !word.includes('\0')), {
-          error: COMMAND_FORM,
-        });
+    case 'words': {
+      const words = z.array(z.string(COMMAND_FORM), COMMAND_FORM).min(1, COMMAND_FORM);
+      const isCommand = (all: string[]) => all[0] !== '' && !all.some((word) => word.includes('\0'));
+      return words.refine(isCommand, { error: COMMAND_FORM });
+    }
     default:
       return type.pattern
         ? z.string().regex(type.pattern, type.form)
@@ -57,15 +55,14 @@ function schemaOf({ type }: Entry): z.ZodType {
 }
 
 /** The schemas of the keys directly below `prefix`. With `place`, only keys that only accounts have. */
-const shape = (prefix: string, place?: 'account'): Record<string, z.ZodType> =>
-  Object.fromEntries(
-    KEYS.filter(
-      ({ config, only }) =>
-        (place ? only === place : only !== 'account') &&
-        config.startsWith(prefix) &&
-        !config.slice(prefix.length).includes('.'),
-    ).map((option) => [option.config.slice(prefix.length), schemaOf(option).describe(sentence(option))]),
-  );
+function shape(prefix: string, place?: 'account'): Record<string, z.ZodType> {
+  const all = KEYS.filter(({ config, only }) => {
+    const isHere = config.startsWith(prefix) && !config.slice(prefix.length).includes('.');
+    return isHere && (place ? only === place : only !== 'account');
+  });
+  const schema = (option: Entry) => schemaOf(option).describe(sentence(option));
+  return Object.fromEntries(all.map((option) => [option.config.slice(prefix.length), schema(option)]));
+}
 
 const partial = <S extends z.core.$ZodLooseShape>(members: S) => z.strictObject(members).partial();
 

@@ -20,10 +20,7 @@ export interface SettingsWorld {
 }
 
 /** What running `token_command` needs. */
-export interface CommandWorld extends Pick<SettingsWorld, 'env'> {
-  clock: Clock;
-  stop: AbortSignal;
-}
+export type CommandWorld = Pick<SettingsWorld, 'env'> & { clock: Clock; stop: AbortSignal };
 
 /** The flags that decide settings, as commander names them. */
 export type SettingsFlags = Pick<
@@ -76,16 +73,10 @@ export interface Settings {
 export type ImportDefault = Exclude<Scalar, string[]>;
 
 /** A value and its origin, as `config list` shows it. */
-export interface Found<T> {
-  value: T;
-  origin: string;
-}
+export type Found<T> = { value: T; origin: string };
 
 /** A section of the config file, and the prefix of its keys: empty at the top, `accounts.prod.` in an account. */
-export interface Section {
-  section: ConfigSection;
-  prefix: string;
-}
+export type Section = { section: ConfigSection; prefix: string };
 
 /** The config file as it was read. `mode` is null if there is no file, or on Windows. */
 export interface ReadConfig {
@@ -103,6 +94,9 @@ export interface Sources {
   sections: readonly Section[];
 }
 
+/** Warns that a variable is ignored, if it is set. */
+export type Ignore = (variable: string, why: string) => void;
+
 /** An environment variable. An empty one counts as absent, because CI systems pass missing secrets that way. */
 export const variable = ({ env }: Pick<SettingsWorld, 'env'>, name: string): string | undefined =>
   env[name] || undefined;
@@ -113,11 +107,11 @@ export function flagOrVariable(
   flags: SettingsFlags,
   name: keyof SettingsFlags | 'stateDir',
 ): Found<string> | null {
-  const { env, config, flag }: Option = GLOBAL[name];
+  const { env = '', config, flag }: Option = GLOBAL[name];
   const given = name === 'stateDir' ? undefined : flags[name];
   if (given !== undefined)
     return { value: given, origin: `flag ${flag === false ? `-o ${config}` : spelled(name)}` };
-  const value = env === undefined ? undefined : variable(world, env);
+  const value = variable(world, env);
   return value === undefined ? null : { value, origin: `environment ${env}` };
 }
 
@@ -162,49 +156,49 @@ export function asUsage<T>(read: () => T): T {
 
 /** The config file: `--config`, `$PROFILES_CONFIG`, or the default of the platform. */
 export const configLocation = (world: SettingsWorld, flags: SettingsFlags): Found<string> =>
-  locate(world, flagOrVariable(world, flags, 'config'), {
-    what: `--config (or ${GLOBAL.config.env})`,
+  locate(world, flagOrVariable(world, flags, 'config'), `--config (or ${GLOBAL.config.env})`, {
     windows: ['APPDATA', 'profiles', 'config.json'],
-    xdg: 'XDG_CONFIG_HOME',
-    home: ['.config'],
-    below: ['profiles', 'config.json'],
+    xdg: ['XDG_CONFIG_HOME', 'profiles', 'config.json'],
+    home: '.config',
   });
 
 /** This machine's own folder: `$PROFILES_STATE_DIR`, otherwise the default of the platform. */
 export const stateLocation = (world: SettingsWorld): Found<string> =>
-  locate(world, flagOrVariable(world, {}, 'stateDir'), {
-    what: `--state (or ${GLOBAL.stateDir.env})`,
+  locate(world, flagOrVariable(world, {}, 'stateDir'), `--state (or ${GLOBAL.stateDir.env})`, {
     windows: ['LOCALAPPDATA', 'profiles', 'state'],
-    xdg: 'XDG_STATE_HOME',
-    home: ['.local', 'state'],
-    below: ['profiles'],
+    xdg: ['XDG_STATE_HOME', 'profiles'],
+    home: '.local/state',
   });
 
+/** Variables of folders, and what is below them. */
 interface Places {
-  /** The flag and the variable that name it, for errors. */
-  what: string;
   windows: [variable: string, ...below: string[]];
-  xdg: string;
-  home: string[];
-  below: string[];
+  xdg: [variable: string, ...below: string[]];
+  /** In place of the XDG folder, below the home folder. */
+  home: string;
 }
 
-/** Relative paths start from the working directory. */
-function locate(world: SettingsWorld, chosen: Found<string> | null, places: Places): Found<string> {
+/** Relative paths start from the working directory. @param what the flag and the variable that name it, for errors */
+function locate(
+  world: SettingsWorld,
+  chosen: Found<string> | null,
+  what: string,
+  places: Places,
+): Found<string> {
   const isWindows = world.platform === 'win32';
   const path = isWindows ? win32 : posix;
   if (chosen) return { ...chosen, value: path.resolve(world.cwd, readPath(chosen.value, setting(chosen))) };
-  const at = (...parts: string[]): Found<string> => ({ value: path.join(...parts), origin: 'default' });
-  const [name, ...inWindows] = places.windows;
-  const appData = isWindows ? variable(world, name) : undefined;
-  if (appData) return at(appData, ...inWindows);
-  const xdg = variable(world, places.xdg);
+  const [windows, ...inWindows] = places.windows;
+  const [xdg, ...below] = places.xdg;
+  const appData = isWindows ? variable(world, windows) : undefined;
+  if (appData) return { value: path.join(appData, ...inWindows), origin: 'default' };
+  const folder = variable(world, xdg);
   // Relative paths are ignored (XDG Base Directory Specification).
-  if (xdg && path.isAbsolute(xdg)) return at(xdg, ...places.below);
+  if (folder && path.isAbsolute(folder)) return { value: path.join(folder, ...below), origin: 'default' };
   const home = variable(world, 'HOME') ?? variable(world, 'USERPROFILE');
-  if (home) return at(home, ...places.home, ...places.below);
-  throw new ConfigError(`no home folder found, so there is no default for ${places.what.split(' ')[0]}`, {
-    hint: `set HOME, or use ${places.what}`,
+  if (home) return { value: path.join(home, places.home, ...below), origin: 'default' };
+  throw new ConfigError(`no home folder found, so there is no default for ${what.split(' ')[0]}`, {
+    hint: `set HOME, or use ${what}`,
   });
 }
 

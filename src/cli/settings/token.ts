@@ -6,8 +6,61 @@ import { AuthError, ConfigError, InterruptedError, ProfilesError } from '../../e
 import { fileTrouble } from '../../engine/util/file-trouble.js';
 import { readSmallFile } from '../../engine/util/read-small-file.js';
 import { hinted } from '../advice/hint.js';
+import { FLAGLESS } from '../options/index.js';
+import { readPath } from '../options/types.js';
 import { refuseExposed } from './file.js';
-import { type CommandWorld, readToken, type Secret, type Settings, type SettingsWorld } from './sources.js';
+import { TOKEN_KEYS } from './keys.js';
+import type { CommandWorld, Found, Ignore, Settings, SettingsWorld, Sources } from './sources.js';
+import { inFile, placeOf, readToken, type Secret, variable } from './sources.js';
+
+/** The token of the settings, or the program or file that has it. @throws ConfigError if there are two */
+export function findToken(
+  { world, flags, config, sections }: Sources,
+  region: string,
+  ignore: Ignore,
+): FoundToken {
+  const none = { value: null, command: null, file: null };
+  // The sandbox uses a token made for this process, so the settings must not contain a real one.
+  if (region === 'sandbox') return { ...none, origin: 'embedded' };
+  const fileAt = (path: string, origin: string) => ({ ...none, origin, file: { path, origin } });
+  // Only the first section counts: the token at the top belongs to no account, or to another one.
+  const own = { config, sections: sections.slice(0, 1) };
+  const regional = inFile(own, `regions.${region}.token`);
+  const [inPlain, inAFile] = [FLAGLESS.token.env, FLAGLESS.tokenFile.env];
+  if (flags.account === undefined && (!regional || flags.region === undefined)) {
+    const token = readToken(variable(world, inPlain) ?? '', inPlain);
+    const file = variable(world, inAFile);
+    if (token && file)
+      throw new ConfigError(`${inPlain} and ${inAFile} are both set`, { hint: 'unset one of them' });
+    if (token) return { ...none, value: token, origin: `environment ${inPlain}` };
+    if (file) return fileAt(resolve(world.cwd, readPath(file, inAFile)), `environment ${inAFile}`);
+  } else {
+    const flag = flags.account === undefined ? `--region ${flags.region}` : `--account ${flags.account}`;
+    for (const name of [inPlain, inAFile]) ignore(name, `${flag} brings its own token`);
+  }
+  const found = regional
+    ? [regional]
+    : TOKEN_KEYS.flatMap((key) => inFile<string | string[]>(own, key) ?? []);
+  const [one, other] = found.map((each) => placeOf(each).slice(config.path.length + 2));
+  if (one === undefined) return { ...none, origin: 'not set' };
+  if (other !== undefined) {
+    throw hinted(new ConfigError(`${config.path}: ${one} and ${other} are both set`), {
+      do: 'keep one of them; remove the other',
+      run: ['config', 'unset', one],
+      or: [{ run: ['config', 'unset', other] }],
+    });
+  }
+  const { value, origin } = found[0]!;
+  if (typeof value !== 'string') return { ...none, origin, command: { words: value, origin } };
+  if (one.endsWith('token_file')) return fileAt(resolve(dirname(config.path), value), origin);
+  const token = readToken(value, placeOf(found[0]!));
+  return { ...none, value: token, origin: token ? origin : 'not set' };
+}
+
+interface FoundToken extends Found<Secret | null> {
+  command: Settings['tokenCommand'];
+  file: Settings['tokenFile'];
+}
 
 type TokenSettings = Pick<Settings, 'token' | 'tokenCommand' | 'tokenFile'>;
 
@@ -94,42 +147,42 @@ async function runTokenCommand(
   const program = /[/\\]/.test(given) && !isAbsolute(given) ? resolve(folder, given) : given;
   const fail = (what: string, hint = `run it by hand: ${given}`): AuthError =>
     new AuthError(`${origin}: ${given} ${what}`, { hint });
+  if (stop.aborted) throw InterruptedError.of(stop);
   const { spawn } = await import('node:child_process'); // most commands run no program
   const start = async () => {
     // Some errors are thrown here; others are events of the child, which may not have streams then.
-    const stdio: ['ignore', 'pipe', 'pipe'] = ['ignore', 'pipe', 'pipe'];
-    const begun = spawn(program, args, { env: { ...env }, stdio, windowsHide: true });
+    const begun = spawn(program, args, {
+      env: { ...env },
+      stdio: ['ignore', 'pipe', 'pipe'],
+      windowsHide: true,
+    });
     await once(begun, 'spawn');
     return begun;
   };
   const child = await start().catch((error: NodeJS.ErrnoException) => {
-    throw fail(startTrouble(error.code));
+    throw fail(TROUBLE[error.code ?? ''] ?? `cannot be started (${error.code ?? 'unknown'})`);
   });
   const over = new AbortController();
-  const output = { stdout: '', stderr: '' };
+  const [until, output] = [{ signal: over.signal }, { stdout: '', stderr: '' }];
   try {
-    const end = await new Promise<number | string>((done, failed) => {
-      const after = (ms: number, end: number | string): void =>
-        void clock.sleep(ms, over.signal).then(
-          () => done(end),
-          () => {},
-        );
-      for (const name of ['stdout', 'stderr'] as const) {
-        child[name].setEncoding('utf8').on('data', (text: string) => {
-          if (output[name].length <= MOST_BYTES) output[name] += text;
-          if (output.stdout.length > MOST_BYTES) done('full');
-        });
-      }
-      child.once('error', failed);
-      child.once('close', (code, signal) => done(code ?? signal!));
-      child.once('exit', (code, signal) => after(LINGER_MS, code ?? signal!));
-      after(PATIENCE_S * 1_000, 'late');
-      if (stop.aborted) done('stopped');
-      stop.addEventListener('abort', () => done('stopped'), { once: true, signal: over.signal });
-    });
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name].setEncoding('utf8').on('data', (text: string) => {
+        output[name] = (output[name] + text).slice(0, MOST_BYTES + 1);
+        if (output.stdout.length > MOST_BYTES) child.kill('SIGKILL');
+      });
+    }
+    const end: number | string = await Promise.race([
+      once(child, 'close', until).then(([code, signal]) => code ?? signal),
+      once(child, 'exit', until).then(([code, signal]) =>
+        clock.sleep(LINGER_MS, over.signal).then(() => code ?? signal),
+      ),
+      clock.sleep(PATIENCE_S * 1_000, over.signal).then(() => 'late'),
+      once(stop, 'abort', until).then(() => 'stopped'),
+    ]);
     if (end === 'stopped') throw InterruptedError.of(stop);
     if (end === 'late') throw fail(`did not end within ${PATIENCE_S}s`);
-    if (end === 'full') throw fail('printed more than a token: its first line must be the token');
+    if (output.stdout.length > MOST_BYTES)
+      throw fail('printed more than a token: its first line must be the token');
     if (end !== 0) {
       const said = lastLine(output.stderr, output.stdout);
       const how = typeof end === 'number' ? `ended with exit code ${end}` : `was ended by ${end}`;
@@ -147,27 +200,16 @@ async function runTokenCommand(
   }
 }
 
-function startTrouble(code: string | undefined): string {
-  switch (code) {
-    case 'ENOENT':
-    case 'ENOTDIR':
-      return 'was not found';
-    case 'EACCES':
-      return 'cannot be run: permission denied';
-    case 'EINVAL': // what Node reports for a .cmd or .bat without a shell
-      return 'is a script of the Windows shell; name the program that it runs';
-    default:
-      return `cannot be started (${code ?? 'unknown'})`;
-  }
-}
+/** Why it cannot be started. */
+const TROUBLE: Readonly<Record<string, string>> = {
+  ...{ ENOENT: 'was not found', ENOTDIR: 'was not found', EACCES: 'cannot be run: permission denied' },
+  // What Node reports for a .cmd or .bat without a shell.
+  EINVAL: 'is a script of the Windows shell; name the program that it runs',
+};
 
 /** The last line of stderr; empty if it contains a word of stdout, which may be the token. */
 function lastLine(stderr: string, stdout: string): string {
-  const line = stderr
-    .trim()
-    .split(/\r\n|\n|\r/)
-    .at(-1)!
-    .trim();
+  const line = /.*$/.exec(stderr.trim())![0].trim();
   const secrets = stdout.split(/\s+/).filter((word) => word.length >= 4);
   return secrets.some((word) => line.includes(word)) ? '' : line.slice(0, 300);
 }

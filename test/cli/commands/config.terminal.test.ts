@@ -28,7 +28,7 @@ const asked = (question: string) => (lines: string[]) =>
 it.skipIf(missing.length > 0)(
   'config init: visible answers are echoed and can be edited, the key is not',
   async () => {
-    const { terminal, file } = await open(['config', 'init', '--no-check']);
+    const { terminal, file } = await open(['config', 'init']);
     await terminal.until('the region', asked('Region'));
     await terminal.press('x', 'x', 'BSpace', 'BSpace', 'eu', 'Enter');
     await terminal.until('the host', asked('Host for imports'));

@@ -2,8 +2,7 @@
 
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type Sandbox, startSandbox } from '../../../src/sandbox/index.js';
+import { describe, expect, it } from 'vitest';
 import { type CliOptions, type CliResult, cli, scratch } from '../../support/cli.js';
 import { atTerminal } from './terminal.js';
 
@@ -90,72 +89,9 @@ describe('at a terminal', () => {
   it('init takes answers that are pasted all at once', async () => {
     const cwd = scratch();
     const type = `eu\nhttps://eu.example.com\nhttps://eu-lookups.example.com\n${TOKEN}\n`;
-    const session = await atTerminal(['config', 'init', '--no-check'], [{ at: REGION, type }], { cwd });
+    const session = await atTerminal(['config', 'init'], [{ at: REGION, type }], { cwd });
     expect(session.code).toBe(0);
     expect(read(cwd)).toEqual({ region: 'eu', regions: { eu: EU }, token: TOKEN });
-  });
-});
-
-describe('init tries the settings before it writes them', () => {
-  let service: Sandbox;
-  beforeAll(async () => {
-    service = await startSandbox({ expectToken: TOKEN });
-  });
-  afterAll(() => service.stop());
-  const flags = () => ['--region', 'eu', '--base-url', service.url, '--lookup-base-url', service.lookupUrl];
-  const init = (more: string[], stdin: string, cwd: string) =>
-    cli(['config', 'init', ...more], { cwd, stdin });
-  const NOWHERE = [
-    '--region',
-    'eu',
-    '--base-url',
-    'http://127.0.0.1:9',
-    '--lookup-base-url',
-    'http://127.0.0.1:9',
-  ];
-  it('the environment is not used for the trial', async () => {
-    const cwd = scratch();
-    const env = { PROFILES_TOKEN: TOKEN, PROFILES_BASE_URL: service.url };
-    const result = await cli(['config', 'init', ...flags()], { cwd, stdin: 'another-token', env });
-    expect(result.code).toBe(4);
-  });
-  it.each([
-    ['the service refuses the token', flags, 'another-token', 4, 'authorization: '],
-    ['nothing answers', () => NOWHERE, TOKEN, 6, 'service: '],
-  ])('%s: nothing is written, unless --no-check', async (_, where, token, exit, says) => {
-    const cwd = scratch();
-    const { code, stdout, stderr } = await init([...where(), '--json'], token, cwd);
-    expect({ code, stdout }).toEqual({ code: exit, stdout: '' });
-    expect(stderr).toContain(`\n  ${says}`);
-    expect(stderr).toContain('add --no-check');
-    expect(JSON.parse(stderr.trim().split('\n').at(-1)!).error.message).toContain('nothing was written to ');
-    expect(stderr).not.toContain(token);
-    expect(existsSync(below(cwd))).toBe(false);
-    expect((await init([...where(), '--no-check'], token, cwd)).code).toBe(0);
-    expect(read(cwd)).toMatchObject({ token });
-  });
-  it.each([
-    ['y\n', 0, true],
-    ['\n', 6, false],
-    ['no\n', 6, false],
-  ])('at a terminal it asks: %j', async (type, exit, written) => {
-    const cwd = scratch();
-    const turns = [
-      { at: 'API key, hidden as you type [none]: ', type: `${TOKEN}\r` },
-      { at: 'Write these settings anyway? [y/N]: ', type },
-    ];
-    const { code } = await atTerminal(['config', 'init', ...NOWHERE], turns, { cwd });
-    expect([code, existsSync(below(cwd))]).toEqual([exit, written]);
-  });
-  it('token_command is not replaced by a question, and is tried', async () => {
-    const token_command = [process.execPath, '-e', `console.log('${TOKEN}')`];
-    const cwd = having({ token_command });
-    expect(await init(flags(), '', cwd)).toMatchObject({ code: 0 });
-    expect(read(cwd)).toMatchObject({ token_command, region: 'eu' });
-    const broken = having({ token_command: ['no-such-program-zq7'] });
-    const { code, stderr } = await init(flags(), '', broken);
-    expect(code).toBe(4);
-    expect(stderr).toContain('no-such-program-zq7 was not found');
   });
 });
 

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { checkNode } from '../../../src/cli/commands/doctor-checks.js';
 import { systemClock } from '../../../src/engine/util/clock.js';
 import { httpServer } from '../../engine/service/support/servers.js';
 import { type CliOptions, cli } from '../../support/cli.js';
@@ -110,6 +109,6 @@ it.each([
   ['20.19.9', 'warn'],
   ['18.20.4', 'warn'],
   ['22.0.0', 'ok'],
-])('Node %s: %s', (version, status) => {
-  expect(checkNode(version).status).toBe(status);
+])('Node %s: %s', async (nodeVersion, status) => {
+  expect((await doctor({}, { nodeVersion })).statuses.node).toBe(status);
 });

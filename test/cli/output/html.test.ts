@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { HtmlValidate } from 'html-validate';
 import { describe, expect, test } from 'vitest';
 import { Texts } from '../../../src/cli/facts/outcome.js';
-import { foreign, html, type Part, percent, scaleOf } from '../../../src/cli/output/html/markup.js';
+import { foreign, html, type Part, percent } from '../../../src/cli/output/html/markup.js';
 import { type About, aRequest, HOSTILE, hostileAbout, moment, pageOf } from '../../support/reports.js';
 import { aCause, aJob, aPlan, aSummary, withRejections } from '../../support/runs.js';
 
@@ -42,29 +42,6 @@ describe('templates', () => {
     const sources = readdirSync(folder).map((name) => readFileSync(new URL(name, folder), 'utf8'));
     expect(sources.join('').match(/ [\w-]+="[^"]*\$\{/g)?.length).toBeGreaterThan(10);
     expect(sources.flatMap((source) => source.match(/ [\w-]+=(?:'[^']*)?\$\{.*/g) ?? [])).toEqual([]);
-  });
-});
-
-describe('the scale of a timeline', () => {
-  test.each([
-    ['nothing', '', 5, 0],
-    ['one span', '0-100', 50, 500],
-    ['two that overlap', '0-100 50-200', 100, 500],
-    ['before the first', '100-200', 0, 0],
-    ['after the last', '100-200', 900, 1_000],
-    ['of no length', '100-100', 100, 0],
-    ['a short gap stays', '0-10000 20000-40000', 20_000, 500],
-    ['the end of a long one', '0-10000 86400000-86410000', 86_400_000, 520],
-    ['the middle of a long one', '0-10000 86400000-86410000', 43_205_000, 500],
-  ])('%s', (_name, spans, at, x) => {
-    const all = spans.split(' ').filter(Boolean);
-    expect(scaleOf(all.map((span) => span.split('-').map(Number) as [number, number])).x(at)).toBe(x);
-  });
-
-  test('many breaks are drawn to scale', () => {
-    const days = Array.from({ length: 40 }, (_, day) => day * 86_400_000);
-    const { breaks, x, until } = scaleOf(days.map((from) => [from, from + 1]));
-    expect([breaks, x(until)]).toEqual([[], 1_000]);
   });
 });
 

@@ -1,7 +1,7 @@
 /** Records of lists: which are shown, in which order, as CSV, and how old they are. */
 import { parse } from 'csv-parse/sync';
 import { describe, expect, test } from 'vitest';
-import { ago, agoBriefly, type Selection, select, toCsv } from '../../../src/cli/output/records.js';
+import { ago, type Selection, select, toCsv } from '../../../src/cli/output/records.js';
 import { UsageError } from '../../../src/engine/errors.js';
 
 const records = [
@@ -74,11 +74,11 @@ describe('toCsv', () => {
 
 const HOUR = 3_600_000;
 test.each([
-  [4_200, '4.2s ago', '4s ago'],
-  [127 * 60_000, '2h 07m ago', '2h ago'],
-  [73 * HOUR, '3 days ago', '3d ago'],
-  [-127 * 60_000, '2h 07m ahead of this clock', '2h 07m ahead of this clock'],
-  [-73 * HOUR, '3 days ahead of this clock', '3 days ahead of this clock'],
-])('%i ms: %s, or %s', (ms, whole, brief) => {
-  expect([ago(ms), agoBriefly(ms)]).toEqual([whole, brief]);
+  [4_200, '4.2s ago'],
+  [127 * 60_000, '2h 07m ago'],
+  [73 * HOUR, '3 days ago'],
+  [-127 * 60_000, '2h 07m ahead of this clock'],
+  [-73 * HOUR, '3 days ahead of this clock'],
+])('%i ms: %s', (ms, text) => {
+  expect(ago(ms)).toBe(text);
 });

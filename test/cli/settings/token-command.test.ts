@@ -177,10 +177,5 @@ describe('in commands', () => {
       code: 0,
       stderr: expect.stringContaining('token_command = ["pass","show","profiles"] in '),
     });
-    expect(await cli(['config', 'set', 'token'], { cwd, stdin: TOKEN })).toMatchObject({
-      code: 2,
-      stderr:
-        'profiles: token_command is set, and token would be a second token\n  remove it first:\n    profiles config unset token_command\n',
-    });
   });
 });

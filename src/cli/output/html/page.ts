@@ -8,7 +8,7 @@ import { fileTrouble } from '../../../engine/util/file-trouble.js';
 import { count, grouped } from '../../../engine/util/numbers.js';
 import { replaceFile } from '../../../engine/util/replace-file.js';
 import { formatSize } from '../../../engine/util/size.js';
-import { type FileKind, obstacle } from '../../../engine/util/written-file.js';
+import { obstacle } from '../../../engine/util/written-file.js';
 import type { Context } from '../../context.js';
 import { estimateOf, type Form, isOnlyPlanned, type Outcome } from '../../facts/outcome.js';
 import type { Session } from '../../facts/session.js';
@@ -17,21 +17,22 @@ import { code, facets, foreign, Html, html, type Part, quiet, section, tag } fro
 import { SECTIONS } from './sections.js';
 import { CSS } from './style.js';
 
-export { SessionRecorder, storedSession } from '../../facts/session.js';
+export { recordSession, storedSession } from '../../facts/session.js';
 
 /** The start of every report. A file that begins with it is recognized as a report. */
 const FIRST_LINES =
   '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="generator" content="profiles report">\n';
 
 /** Constants, which `html` must not escape. */
-const STYLE = new Html(CSS);
+const [START, STYLE] = [new Html(FIRST_LINES), new Html(CSS)];
 const POLICY = new Html(
   `default-src 'none'; style-src 'sha256-${createHash('sha256').update(CSS).digest('base64')}'; img-src data:; base-uri 'none'; form-action 'none'`,
 );
-const START = new Html(FIRST_LINES);
 
 /** A pattern for unsent rows and waits, so that they differ in more than color. */
 const PATTERNS = html`<svg class="patterns" aria-hidden="true"><defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="space" x="0" y="0" width="7" height="7"/><line class="stripe" x1="0" y1="0" x2="0" y2="7"/></pattern></defs></svg>`;
+
+const MOST_BYTES = 1_048_576;
 
 /** The page. If it is too large, its lists are cut to half of their length until it is not. */
 export function reportPage(session: Session, form: Form): string {
@@ -40,7 +41,6 @@ export function reportPage(session: Session, form: Form): string {
     if (Buffer.byteLength(page) < MOST_BYTES) return page;
   }
 }
-const MOST_BYTES = 1_048_576;
 
 /** @param part lists have so many times fewer entries than they may have */
 function pageWith(session: Session, form: Form, part: number): string {
@@ -89,15 +89,13 @@ ${overview(session, form)}${shown.map(({ text }) => text)}</main>
 /** `2026-11-22 05:21:47 UTC` */
 const moment = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
-/** The maximum number of inputs in the heading. */
-const NAMED = 3;
-
+/** The first three inputs, and how many there are besides. */
 function namesOf(paths: readonly string[]): Part {
-  if (paths.length === 0) return 'profiles';
-  const more = paths.length - NAMED;
+  const names = paths.slice(0, 3).map((path, at) => [at > 0 && ', ', foreign(path, 100)]);
   return [
-    paths.slice(0, NAMED).map((path, index) => html`${index > 0 && ', '}${foreign(path, 100)}`),
-    more > 0 && ` and ${count(more, 'more file')}`,
+    paths.length === 0 && 'profiles',
+    names,
+    paths.length > 3 && ` and ${count(paths.length - 3, 'more file')}`,
   ];
 }
 
@@ -109,46 +107,34 @@ function outcome({ status, facts, failure }: Session): Pick<Outcome, 'words' | '
 }
 
 function overview({ facts, plan, service, run, failure, ...session }: Session, form: Form): Html {
-  const summary = facts?.summary;
+  const { rows, requests = 0, retries = 0, elapsed_seconds: took = 0 } = facts?.summary ?? {};
   const isPlan = isOnlyPlanned(session.status);
   const numbers: [string, string][] = [];
-  if (summary) {
-    const { rows, requests, retries } = summary;
+  if (rows) {
     numbers.push(['Rows read', grouped(rows.read)]);
     if (isPlan) numbers.push(['To send', grouped(rows.unsent ?? 0)]);
     else numbers.push(['Submitted', grouped(rows.submitted)], ['Completed', grouped(rows.completed)]);
     numbers.push([isPlan ? 'Would be rejected' : 'Rejected', grouped(rows.rejected)]);
     if (!isPlan) numbers.push(['Requests', grouped(requests)], ['Retries', grouped(retries)]);
   }
-  if (isPlan && plan && plan.requests > 0) {
+  if (isPlan && plan && plan.requests > 0)
     numbers.push(['Requests', grouped(plan.requests)], ['Size', formatSize(plan.bytes)]);
-  }
   const { account, region, base_url } = service;
   const about: [string, Part][] = [
     ['Account', account === null ? quiet('unnamed') : foreign(account)],
     ['Region', foreign(region)],
     ['Host', base_url === '' ? quiet('none set') : code(base_url)],
-    ...(run === null ? [] : [['Run', code(run)] as [string, Part]]),
-    ['Started', moment(session.startedAt)],
   ];
-  if (summary && !isPlan) {
-    const took = session.stored || session.resumed ? 'Last session took' : 'Took';
-    about.push([took, formatDuration(summary.elapsed_seconds * 1_000)]);
-  }
+  if (run !== null) about.push(['Run', code(run)]);
+  about.push(['Started', moment(session.startedAt)]);
+  const isLast = session.stored || session.resumed;
+  if (rows && !isPlan) about.push([isLast ? 'Last session took' : 'Took', formatDuration(took * 1_000)]);
   if (isPlan && plan) about.push(['Estimated time', estimateOf(plan) ?? quiet('unknown: no past jobs')]);
   const early = failure && html`<p>${tag('bad', 'Ended early')} ${foreign(failure.message[form], 600)}</p>\n`;
-  const large = numbers.length > 0 && html`${facets(numbers, true)}\n`;
-  return section(
-    'overview',
-    isPlan ? 'What would be sent, and to whom' : 'What was sent, and to whom',
-    html`${early}${large}${facets(about)}`,
-  );
+  const large = numbers.length > 0 && html`${facets(numbers, 'large')}\n`;
+  const heading = isPlan ? 'What would be sent, and to whom' : 'What was sent, and to whom';
+  return section('overview', heading, html`${early}${large}${facets(about)}`);
 }
-
-const REPORT: FileKind = {
-  name: 'a report',
-  isOne: (start) => start.toString('latin1').startsWith(FIRST_LINES),
-};
 
 /**
  * Checks the file before anything is sent. It may be new or empty, or an earlier report: an input, a mapping file, or a
@@ -158,22 +144,20 @@ const REPORT: FileKind = {
  * It throws OutputError
  * @throws UsageError
  */
-export function reportFile(
-  name: string,
-  { cwd, stderr, flags }: Pick<Context, 'cwd' | 'stderr' | 'flags'>,
-): (session: Session, form: Form) => Promise<void> {
-  if (name === '' || name === '-') {
-    throw new UsageError('--report takes the name of a file', { hint: 'such as --report report.html' });
-  }
+export function reportFile(name: string, { cwd, stderr, flags }: Pick<Context, 'cwd' | 'stderr' | 'flags'>) {
+  const refuse = (message: string, hint: string): never => {
+    throw new UsageError(message, { hint });
+  };
+  if (name === '' || name === '-')
+    refuse('--report takes the name of a file', 'such as --report report.html');
   const path = resolve(cwd, name);
-  const why = obstacle(path, REPORT);
-  if (why !== null) {
-    const message = `--report: ${name} cannot be written: ${why}`;
-    throw new UsageError(message, { hint: 'choose another name' });
-  }
-  return async (session, form) => {
+  const isOne = (start: Buffer): boolean => start.toString('latin1').startsWith(FIRST_LINES);
+  const trouble = (): string | null => obstacle(path, { name: 'a report', isOne });
+  const why = trouble();
+  if (why !== null) refuse(`--report: ${name} cannot be written: ${why}`, 'choose another name');
+  return async (session: Session, form: Form): Promise<void> => {
     const page = reportPage(session, form);
-    const late = obstacle(path, REPORT); // the import itself may have written a file with this name
+    const late = trouble(); // the import itself may have written a file with this name
     if (late !== null) throw new OutputError(name, new Error(late));
     await replaceFile(path, page).catch((error: NodeJS.ErrnoException) => {
       throw new OutputError(name, new Error(fileTrouble(error.code), { cause: error }));

@@ -2,18 +2,12 @@
 
 import { formatDuration } from '../../../engine/util/duration.js';
 import { count, grouped } from '../../../engine/util/numbers.js';
-import {
-  changesIn,
-  columnFacts,
-  type Form,
-  isOnlyPlanned,
-  linesOf,
-  namesIn,
-  Texts,
-} from '../../facts/outcome.js';
-import { type RequestFact, requestFacts, type Session } from '../../facts/session.js';
+import * as facts from '../../facts/outcome.js';
+import { type RequestFact, requestFacts, type Session, type Span } from '../../facts/session.js';
 import * as m from './markup.js';
-import { foreign, type Html, html, type Part, quiet } from './markup.js';
+import { foreign, type Html, html, type Part, quiet, small } from './markup.js';
+
+type Form = facts.Form;
 
 export interface Section {
   id: string;
@@ -26,52 +20,40 @@ export interface Section {
   most: number;
 }
 
+const rejectedTitle = ({ status }: Session): string =>
+  facts.isOnlyPlanned(status) ? 'Rows that would be rejected' : 'Rejected rows';
+const resentTitle = (): string => 'Sent again because the outcome was unknown';
+const changesTitle = ({ plan }: Session): string => (plan?.changes ? 'Duplicates and changes' : 'Duplicates');
+
 export const SECTIONS: readonly Section[] = [
   { id: 'next', name: 'Next', body: next, most: 20 },
   { id: 'rows', name: 'Rows', body: rows, most: 20 },
-  {
-    id: 'rejected',
-    name: 'Rejected rows',
-    heading: ({ status }) => (isOnlyPlanned(status) ? 'Rows that would be rejected' : 'Rejected rows'),
-    body: rejected,
-    most: 250,
-  },
+  { id: 'rejected', name: 'Rejected rows', heading: rejectedTitle, body: rejected, most: 250 },
   { id: 'warnings', name: 'Warnings', body: warnings, most: 200 },
   { id: 'jobs', name: 'Requests and jobs', body: jobs, most: 400 },
-  {
-    id: 'resent',
-    name: 'Sent again',
-    heading: () => 'Sent again because the outcome was unknown',
-    body: resent,
-    most: 100,
-  },
+  { id: 'resent', name: 'Sent again', heading: resentTitle, body: resent, most: 100 },
   { id: 'files', name: 'Files', body: files, most: 500 },
   { id: 'columns', name: 'Columns', body: columns, most: 1_000 },
-  {
-    id: 'changes',
-    name: 'Duplicates and changes',
-    heading: ({ plan }) => (plan?.changes ? 'Duplicates and changes' : 'Duplicates'),
-    body: changes,
-    most: 200,
-  },
+  { id: 'changes', name: 'Duplicates and changes', heading: changesTitle, body: changes, most: 200 },
 ];
 
 function next({ next, facts, failure }: Session, form: Form, most: number): Part {
   const hint = facts === null && form === 'full' ? failure?.hint?.split('\n') : undefined;
   const steps = hint?.map((shared) => ({ what: null, shared })) ?? next;
-  const items = steps.map(
-    ({ what, shared }) =>
-      html`${what !== null && html`<p>${what}:</p>\n`}<pre>${foreign(shared, 2_000)}</pre>\n`,
-  );
-  return steps.length === 0 ? null : m.blocks(items, most, 'command', 'next');
+  if (steps.length === 0) return null;
+  const items = steps.map(({ what, shared }) => {
+    return html`${what !== null && html`<p>${what}:</p>\n`}<pre>${foreign(shared, 2_000)}</pre>\n`;
+  });
+  return m.list(items, most, 'command', 'plain next');
 }
 
-function rows({ facts, status }: Session, _: Form, most: number): Part {
-  if (!facts) return null;
-  const { read } = facts.summary.rows;
-  const classes = facts.rows
+function rows({ facts: found, status }: Session, _: Form, most: number): Part {
+  if (!found) return null;
+  const { read } = found.summary.rows;
+  const isPlan = facts.isOnlyPlanned(status);
+  const classes = found.rows
     .filter(({ alone }) => alone > 0)
-    .map((row) => ({ ...row, kind: isOnlyPlanned(status) && row.name === 'unsent' ? 'planned' : row.name }));
+    .map((row) => ({ ...row, kind: isPlan && row.name === 'unsent' ? 'planned' : (row.name as string) }));
   let x = 0;
   const bars = classes.map(({ kind, alone }) => {
     const width = (alone / Math.max(1, read)) * 1_000;
@@ -79,20 +61,17 @@ function rows({ facts, status }: Session, _: Form, most: number): Part {
     x += width;
     return rect;
   });
-  const swatch = (kind: string): Html =>
+  const swatch = (kind: string): Part =>
+    kind !== '' &&
     html`<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true"><rect class="${kind}" x="0" y="0" width="10" height="10"/></svg>`;
   const legend = m.table({
-    kind: 'legend',
-    caption: `What became of ${count(read, 'row')}`,
-    heads: ['Outcome', 'Rows|number', 'Share|number', 'Meaning|wide|quiet'],
-    rows: classes,
+    ...{ kind: 'legend', caption: `What became of ${count(read, 'row')}`, most, noun: 'class' },
+    heads: ['Outcome', 'Rows|number', 'Share|number', 'Meaning|wide quiet'],
+    rows: [...classes, { kind: '', title: 'Read', alone: read, means: '' }],
     cells: ({ kind, title, alone, means }) => [
       [swatch(kind), title],
       ...[grouped(alone), m.percent(alone, read), means],
     ],
-    ...{ most, noun: 'class' },
-    foot: html`<tr class="total"><th scope="row">Read</th><td class="number">${grouped(read)}</td><td class="number">${read > 0 ? '100%' : ''}</td><td class="wide"></td></tr>
-`,
   });
   return html`<svg class="sum" viewBox="0 0 1000 24" preserveAspectRatio="none" aria-hidden="true">${bars}</svg>
 ${legend}`;
@@ -106,20 +85,15 @@ function rejected({ facts, stored }: Session, form: Form, most: number): Part {
   }
   const several = facts.summary.files.length > 1;
   const causes = m.table({
-    kind: 'cards',
-    caption: `${count(total, 'row')} by column and cause`,
+    ...{ kind: 'cards', caption: `${count(total, 'row')} by column and cause`, most, noun: 'cause' },
     heads: ['Column', 'Cause', 'Rows|number', 'First at'],
     rows: facts.causes,
     cells: ({ column, file, reason, hint, rows, at }) => [
-      [
-        column === null ? quiet('whole row') : foreign(column),
-        several && html`<small>${foreign(file)}</small>`,
-      ],
+      [column === null ? quiet('whole row') : foreign(column), several && small(foreign(file))],
       [foreign(reason[form], 320), hint !== null && html`<small class="hint">${foreign(hint, 400)}</small>`],
-      [grouped(rows), m.meter(rows, total)],
+      grouped(rows),
       at[form] === at.shared ? at.shared : foreign(at.full),
     ],
-    ...{ most, noun: 'cause' },
   });
   const note = html`<p class="quiet">No cells are shown. Add -o report_values=true to show an example of each cause and the service’s words.</p>`;
   return [causes, form === 'shared' && note];
@@ -134,65 +108,61 @@ function warnings({ facts, stored }: Session, form: Form, most: number): Part {
 function jobs(session: Session, form: Form, most: number): Part {
   const requests = requestFacts(session);
   if (requests.length === 0) return null;
+  const { paths, waits, stored } = session;
   const chosen = new Set([...requests].sort((a, b) => attention(b) - attention(a)).slice(0, most));
   const kept = requests.filter((request) => chosen.has(request));
-  const scale = m.scaleOf(kept.flatMap(({ span, waits }) => [...(span ? [span] : []), ...waits]));
-  const { paths, waits, stored } = session;
+  const times = kept.flatMap(({ span, waits }) => [...(span ?? []), ...waits.flat()]);
+  const scale: Span = [Math.min(...times), Math.max(...times)];
   const waitNote = stored
     ? ' The state counts retries, but does not record when they were: waits are not drawn.'
     : waits.size > 0
       ? ' Hatched stretches are waits before a retry.'
       : ' Waits of earlier sessions are not drawn: only retries are counted.';
-  const breaks = scale.breaks.map(
-    ([from, until]) => html` A break of ${formatDuration(until - from)} is drawn shorter than it was.`,
-  );
   const shown = m.table({
-    kind: 'jobs cards',
-    caption: 'Requests, their jobs, and when they ran',
-    heads: ['Request', 'Job||job', 'Rows completed|number', ['Time|time', m.axis(scale)]],
+    ...{ kind: 'jobs cards', caption: 'Requests, their jobs, and when they ran' },
+    heads: ['Request', 'Job|job', 'Rows completed|number', 'Time|time'],
     rows: kept,
-    cells: ({ seq, words, tone, done, rows, job, reason, ranges, notes, ...request }) => [
-      [
-        seq,
-        small(foreign(linesOf(ranges, paths.length > 1), 250)),
-        notes.map((note) => small(foreign(note, 120))),
-      ],
-      [
-        m.tag(tone, foreign(words, 80)),
-        job !== null && small(m.code(job, 80)),
-        reason !== null && small(foreign(reason[form], 240)),
-      ],
-      `${grouped(done)} of ${grouped(rows)}`,
-      [m.bar({ tone, ...request }, scale), small(timeText(request, scale))],
-    ],
-    ...{ most, noun: 'request' },
-    cut: [requests.length - kept.length, 'Those that need attention come first when requests are left out.'],
+    cells: (request) => {
+      const { seq, words, tone, done, rows, job, reason, ranges, notes } = request;
+      return [
+        [
+          seq,
+          small(foreign(facts.linesOf(ranges, paths.length > 1), 250)),
+          notes.map((note) => small(foreign(note, 120))),
+        ],
+        [
+          m.tag(tone, foreign(words, 80)),
+          job !== null && small(m.code(job, 80)),
+          reason !== null && small(foreign(reason[form], 240)),
+        ],
+        `${grouped(done)} of ${grouped(rows)}`,
+        [m.bar(request, scale), small(timeText(request, scale))],
+      ];
+    },
+    ...{ most, noun: 'request', more: requests.length - kept.length },
   });
-  return html`<p class="quiet">A bar begins when the service accepted the request, and ends when its job ended or was last seen, by the clock of this machine.${requests.some(({ retries }) => retries > 0) && waitNote}${breaks}</p>
+  return html`<p class="quiet">A bar begins when the service accepted the request, and ends when its job ended or was last seen, by the clock of this machine.${requests.some(({ retries }) => retries > 0) && waitNote}</p>
 ${shown}`;
 }
 
-const small = (text: Html | string): Html => html`<small>${text}</small>`;
-
+/** Requests that need attention are shown when others are left out. */
 const attention = ({ tone, retries }: RequestFact): number =>
   tone === 'bad' ? 3 : tone === 'warn' ? 2 : retries > 0 ? 1 : 0;
 
-function timeText({ span, waits }: m.Times, { from }: m.Scale): string {
+function timeText({ span, waits }: RequestFact, [from]: Span): string {
   const waited = waits.reduce((sum, [begin, end]) => sum + end - begin, 0);
-  return [
-    ...(waited > 0 ? [`waited ${formatDuration(waited)}`] : []),
-    ...(span
-      ? [`accepted at ${formatDuration(span[0] - from)}, took ${formatDuration(span[1] - span[0])}`]
-      : []),
-  ].join(', ');
+  const texts = waited > 0 ? [`waited ${formatDuration(waited)}`] : [];
+  if (span)
+    texts.push(`accepted at ${formatDuration(span[0] - from)}, took ${formatDuration(span[1] - span[0])}`);
+  return texts.join(', ');
 }
 
-function resent({ facts }: Session, form: Form, most: number): Part {
-  if (!facts || facts.resent.length === 0) return null;
-  const items = facts.resent.map(
-    ({ ranges, rows, reason }) =>
-      html`${foreign(linesOf(ranges, true), 400)} (${count(rows, 'row')}): ${foreign(reason[form], 240)}`,
-  );
+function resent({ facts: found }: Session, form: Form, most: number): Part {
+  if (!found || found.resent.length === 0) return null;
+  const items = found.resent.map(({ ranges, rows, reason }) => {
+    const where = foreign(facts.linesOf(ranges, true), 400);
+    return html`${where} (${count(rows, 'row')}): ${foreign(reason[form], 240)}`;
+  });
   return html`<p>This is safe: requests are upserts.</p>
 ${m.list(items, most, 'request')}`;
 }
@@ -205,12 +175,11 @@ function files({ facts, paths, plan, stored }: Session, _: Form, most: number): 
   }
   const formats = new Map(plan?.files.map((file) => [file.path, `${file.format}, ${file.encoding}`]));
   return m.table({
-    kind: 'cards',
-    caption: html`Input files${stored && ', as the last session left them'}`,
+    ...{ kind: 'cards', caption: html`Input files${stored && ', as the last session left them'}` },
     heads: ['File', 'Kind', 'Rows|number', 'Rejected|number', 'Rejected rows in'],
     rows: files,
     cells: ({ path, kind, rows, rejects_file }) => [
-      [foreign(path), formats.has(path) && html`<small>${formats.get(path)}</small>`],
+      [foreign(path), formats.has(path) && small(formats.get(path))],
       ...[kind, grouped(rows.read), grouped(rows.rejected)],
       rejects_file === null ? quiet('none') : foreign(rejects_file),
     ],
@@ -218,21 +187,20 @@ function files({ facts, paths, plan, stored }: Session, _: Form, most: number): 
   });
 }
 
-function columns({ plan, stored, facts, requests }: Session, form: Form, most: number): Part {
+function columns({ plan, stored, facts: found, requests }: Session, form: Form, most: number): Part {
   const lost =
     'The state does not keep the plan of a run. The report that the import wrote shows its columns.';
   if (!plan) return stored ? html`<p>${lost}</p>` : null;
-  const texts = facts?.texts ?? new Texts(namesIn(plan), requests);
+  const texts = found?.texts ?? new facts.Texts(facts.namesIn(plan), requests);
   let left = most;
-  const parts = plan.files.map((file) => {
+  return plan.files.map((file) => {
     if (file.columns.length === 0) return null;
     const at = left;
     left = Math.max(0, at - file.columns.length);
     return m.table({
-      kind: 'cards columns',
-      caption: html`Columns of ${foreign(file.path)}`,
+      ...{ kind: 'cards columns', caption: html`Columns of ${foreign(file.path)}`, most: at, noun: 'column' },
       heads: ['Column', 'Key', 'Type', 'Why', 'Filled|number'],
-      rows: columnFacts(file, texts),
+      rows: facts.columnFacts(file, texts),
       cells: ({ name, key, type, conversion, why, suggested, filled, of }) => [
         foreign(name),
         key === null ? quiet('left out') : key === name ? quiet('same') : foreign(key),
@@ -241,28 +209,15 @@ function columns({ plan, stored, facts, requests }: Session, form: Form, most: n
           foreign(why[form], 240),
           suggested.map((line) => html`<small class="hint">would also fit: ${foreign(line, 240)}</small>`),
         ],
-        key !== null && m.shareOf(filled, of),
+        key !== null && m.percent(filled, of),
       ],
-      ...{ most: at, noun: 'column' },
     });
   });
-  if (!plan.properties) return parts;
-  const { near, types, new: added } = plan.properties;
-  const keys = [
-    ...near.map(({ key, like }) => html`${foreign(key)} is unknown; the service has ${foreign(like)}`),
-    ...types.map(
-      ({ key, here, service }) => html`${foreign(key)} is ${here} here, ${foreign(service)} in the service`,
-    ),
-    ...added.map((key) => html`${foreign(key)} is new`),
-  ];
-  const compared =
-    keys.length === 0 ? html`<p>All keys are known, with the same types.</p>` : m.list(keys, most / 5, 'key');
-  return [parts, html`<h3>Keys compared with the service</h3>\n${compared}`];
 }
 
-function changes({ plan, facts }: Session, _: Form, most: number): Part {
+function changes({ plan, facts: found }: Session, _: Form, most: number): Part {
   const { changes, duplicates = 0 } = plan ?? {};
-  const merged = facts?.summary.rows.merged ?? 0;
+  const merged = found?.summary.rows.merged ?? 0;
   if (!changes && duplicates === 0 && merged === 0) return null;
   const { keys = [], changed = 0 } = changes ?? {};
   const [has, appears] = duplicates === 1 ? ['has an identifier', 'appears'] : ['have identifiers', 'appear'];
@@ -271,13 +226,11 @@ function changes({ plan, facts }: Session, _: Form, most: number): Part {
   const titled = (name: string): string => name.replace(/^./, (first) => first.toUpperCase());
   const byKey = (): Html =>
     m.table({
-      caption: 'Changed rows by key',
+      ...{ kind: '', caption: 'Changed rows by key', rows: keys, most, noun: 'key' },
       heads: ['Key', 'Rows in which it differs|number', 'Of the changed rows|number wide'],
-      rows: keys,
-      cells: ({ key, rows }) => [foreign(key), grouped(rows), m.shareOf(rows, changed)],
-      ...{ most, noun: 'key' },
+      cells: ({ key, rows }) => [foreign(key), grouped(rows), m.percent(rows, changed)],
     });
   return html`${(duplicates > 0 || merged > 0) && repeated}
-${changes && m.facets(changesIn(changes).map(([name, n]) => [titled(name), grouped(n)]))}
+${changes && m.facets(facts.changesIn(changes).map(([name, n]) => [titled(name), grouped(n)]))}
 ${keys.length > 0 && byKey()}`;
 }
