@@ -22,7 +22,7 @@ import type { Start } from './run/start.js';
 import type { Ending } from './run/summary.js';
 import { countRows } from './run/summary.js';
 import { unsentOf } from './run/unsent.js';
-import { sameScope } from './state/scopes.js';
+import { sameScope } from './state/access.js';
 
 /**
  * Carries out an import. Yields its events, the last one with the summary, and returns its result.

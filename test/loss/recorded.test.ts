@@ -43,7 +43,7 @@ describe('a run', () => {
   test('is resumed with the types that it began with, whatever would be inferred now', async () => {
     service.trouble.submit = () => status(422);
     expect((await run(SEND)).code).toBe(6);
-    sql(`UPDATE runs SET inputs = replace(inputs, '["string","integer"]', '["string","string"]')`);
+    sql(`UPDATE runs SET record = replace(record, '["string","integer"]', '["string","string"]')`);
     service.trouble = {};
     // An import that would continue it with other types says how to continue it.
     const { code, error } = await run(`${SEND} --resume`);
@@ -89,7 +89,7 @@ describe('a run', () => {
       service.trouble = {};
       // As if the version that sent it had made other items of these rows.
       const [, { digest }] = (await machine.requests(first.summary!.run!)) as [unknown, { digest: string }];
-      sql(`UPDATE requests SET digest = '${'0'.repeat(64)}' WHERE seq = 2`);
+      sql(`UPDATE requests SET record = replace(record, '${digest}', '${'0'.repeat(64)}') WHERE seq = 2`);
       const { code, error, summary } = await run('resume');
       expect([code, error!.code]).toEqual([2, 'input']);
       expect(error!.message).toBe(
@@ -98,7 +98,7 @@ describe('a run', () => {
       expect(summary!.rows).toMatchObject({ submitted: 2, unknown: 2, unsent: 2 });
       expect(service.seen.submit).toBe(2);
       // Where the body is the same, it goes on, and names it.
-      sql(`UPDATE requests SET digest = '${digest}' WHERE seq = 2`);
+      sql(`UPDATE requests SET record = replace(record, '${'0'.repeat(64)}', '${digest}') WHERE seq = 2`);
       const last = await run('resume');
       expect([last.code, last.summary!.maybe_sent_twice.length], last.stderr).toEqual([0, 1]);
       await balance(last.summary!, machine, service, file);
@@ -107,7 +107,7 @@ describe('a run', () => {
 
   test('of other rules than this version has is not resumed: exit 2', async () => {
     await run(SEND);
-    sql('UPDATE runs SET item_format = 99');
+    sql("UPDATE runs SET record = json_set(record, '$.item_format', 99)");
     for (const line of ['resume', `${SEND} --resume`]) {
       const { code, error } = await run(line);
       expect([code, error!.code], line).toEqual([2, 'usage']);
@@ -126,11 +126,11 @@ describe('afterwards', () => {
     write('abc');
     service.trouble.submit = () => status(404);
     await run(SEND);
-    sql("UPDATE runs SET machine = 'another'");
+    sql("UPDATE runs SET record = json_set(record, '$.machine', 'another')");
     write('abd');
     const other = await run(SEND);
     expect(other.summary!.warnings.join()).not.toContain('replaces');
-    sql("UPDATE runs SET machine = 'another'");
+    sql("UPDATE runs SET record = json_set(record, '$.machine', 'another')");
     expect((await run(SEND)).summary!.warnings.join()).toContain(`replaces run ${other.summary!.run}`);
   });
 

@@ -4,10 +4,10 @@ import { chmodSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { readPostgresUrl } from '../../src/engine/state/location.js';
 import { prepareSchema } from '../../src/engine/state/postgres/backend.js';
 import { connect } from '../../src/engine/state/postgres/connect.js';
 import { PostgresDatabase } from '../../src/engine/state/postgres/database.js';
-import { readPostgresUrl } from '../../src/engine/state/postgres/location.js';
 import { PASSWORD, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { hasPostgres } from './support.js';
 

@@ -84,7 +84,7 @@ describe.runIf(hasPostgres).each(ways)('%s', (way) => {
       const progress = (): void => {
         if (--left === 0) stop.abort(new Error('killed'));
       };
-      isDone = await migrateState({ from, to, progress, signal: stop.signal }).then(
+      isDone = await migrateState(from, to, stop.signal, progress).then(
         () => true,
         (error: Error) => {
           expect(error.message).toBe('killed');

@@ -1,9 +1,9 @@
 /** Schemas of the server that all files share, and databases opened in them. */
 import { randomBytes } from 'node:crypto';
 import { test as base, inject } from 'vitest';
+import { type PostgresLocation, readPostgresUrl } from '../../src/engine/state/location.js';
 import { prepareSchema } from '../../src/engine/state/postgres/backend.js';
 import { PATIENCE, type Patience, PostgresDatabase } from '../../src/engine/state/postgres/database.js';
-import { type PostgresLocation, readPostgresUrl } from '../../src/engine/state/postgres/location.js';
 import { clientOf, type PostgresClient } from '../support/postgres.js';
 
 const shared = inject('postgres');

@@ -37,12 +37,11 @@ export async function contentOf({ db }: Backend): Promise<Record<string, unknown
     value instanceof Uint8Array ? Buffer.from(value).toString('hex') : value;
   const content: Record<string, unknown[]> = {};
   for (const table of COPIED) {
-    const rows = await db.read((on) =>
-      on.all<Record<string, unknown>>(`SELECT * FROM ${table} ORDER BY 1, 2`),
-    );
-    content[table] = rows
+    const rows = await db.read((on) => on.all<Record<string, unknown>>(`SELECT * FROM ${table}`));
+    const texts = rows
       .filter(({ name }) => name !== 'moved_to')
-      .map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, plain(value)])));
+      .map((row) => JSON.stringify(Object.entries(row).map(([name, value]) => [name, plain(value)])));
+    content[table] = texts.sort();
   }
   await db.close();
   return content;

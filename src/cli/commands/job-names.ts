@@ -3,7 +3,7 @@ import * as errors from '../../engine/errors.js';
 import type { ServiceClient } from '../../engine/service/client.js';
 import type { Job } from '../../engine/service/contract.js';
 import { hasEnded } from '../../engine/service/names.js';
-import { sameScope } from '../../engine/state/scopes.js';
+import { sameScope } from '../../engine/state/access.js';
 import type { KnownJob, Scope } from '../../engine/state/state.js';
 import { hinted } from '../advice/hint.js';
 import { LIST_JOBS } from '../advice/words.js';

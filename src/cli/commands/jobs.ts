@@ -4,7 +4,7 @@ import * as errors from '../../engine/errors.js';
 import { readJobs, watchJobs } from '../../engine/send/watch.js';
 import type { Job } from '../../engine/service/contract.js';
 import { isFinal } from '../../engine/service/names.js';
-import { sameScope } from '../../engine/state/scopes.js';
+import { sameScope } from '../../engine/state/access.js';
 import type { KnownJob } from '../../engine/state/state.js';
 import { count } from '../../engine/util/numbers.js';
 import { toRun } from '../advice/hint.js';

@@ -8,7 +8,7 @@ import { databaseFile } from '../../engine/state/folder.js';
 import type { RequestRecord } from '../../engine/state/requests.js';
 import { RunRequests } from '../../engine/state/run-requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
-import { sameService } from '../../engine/state/scopes.js';
+import { sameService } from '../../engine/state/access.js';
 import type { Scope, State } from '../../engine/state/state.js';
 import { nearest } from '../../engine/util/nearest.js';
 import type { Commands } from '../advice/commands.js';

@@ -106,7 +106,7 @@ async function migrate(to: string, context: Context): Promise<void> {
   try {
     const into = await openBackend(settings.stateDir, target);
     try {
-      const rows = await migrateState({ from, to: into, progress, signal: stop }).catch((error: unknown) => {
+      const rows = await migrateState(from, into, stop, progress).catch((error: unknown) => {
         if (!stop.aborted) throw error;
         throw InterruptedError.of(stop, { hint: toRun('to begin again', commands.again({})) });
       });

@@ -4,15 +4,13 @@ import type { RowClass } from '../model/plan-changes.js';
 import type { CellColumns } from './cells.js';
 import {
   clear,
-  emptyTables,
   foldContents,
   hashAt,
+  IdRows,
   isSet,
   NOWHERE,
   type PlaceOfRow,
   type PrintSource,
-  type PrintTables,
-  placeOf,
   RowSources,
   setHash,
   wordsOf,
@@ -43,18 +41,19 @@ export interface Remembered {
 /** Hashes as 32-bit words. */
 type Asked = Record<'ids' | 'contents', Uint32Array>;
 
-const ONE_ID = new BigUint64Array(1);
-const ONE_ID_WORDS = new Uint32Array(ONE_ID.buffer);
-
 /**
- * A hash table with open addressing, from ids to the rows that were set last. Takes 26 bytes for each row,
- * and 8 more if some contents are too old to count. Rows stay in the order in which they were sent. Files
- * mostly have the same order as last time, so lookups read memory sequentially. They create no BigInt.
+ * The rows of sends by id. Takes 22 bytes for each row, and 8 more each if some contents are too old to count, or some
+ * ids appear more than once. Rows stay in the order in which they were sent. Files mostly have the same order as last
+ * time, so lookups read memory sequentially. They create no BigInt.
  */
 export class FingerprintIndex {
-  readonly #tables: PrintTables;
-  /** Number of rows, including outdated ones. */
-  #rows = 0;
+  readonly #ids: IdRows;
+  /** 0 in rows that were cleared, or are not the last of their id. */
+  readonly #contents: Uint32Array;
+  /** The same for merged contents; null if there are none. */
+  #records: Uint32Array | null = null;
+  /** Contents that are too old to count; they are 0 in `#contents`. Null if there are none. */
+  #aged: Uint32Array | null = null;
   #size = 0;
   readonly #sources = new RowSources();
   /** Ids whose last send the service rejected: what was sent, and its reason. */
@@ -64,11 +63,8 @@ export class FingerprintIndex {
 
   /** @param rows the most rows that can be set */
   constructor(rows: number) {
-    this.#tables = emptyTables(rows);
-  }
-
-  get tables(): PrintTables {
-    return this.#tables;
+    this.#ids = new IdRows(rows);
+    this.#contents = new Uint32Array(2 * rows);
   }
 
   /** Number of ids with a known content. */
@@ -78,12 +74,12 @@ export class FingerprintIndex {
 
   /** Number of rows that were set, including outdated ones. */
   get rows(): number {
-    return this.#rows;
+    return this.#ids.size;
   }
 
   /** Whether nothing is known of any id. */
   get isEmpty(): boolean {
-    return this.#rows === 0 && !this.hasRejected;
+    return this.rows === 0 && !this.hasRejected;
   }
 
   /** Whether the service rejected the last send of any id. */
@@ -99,42 +95,35 @@ export class FingerprintIndex {
 
   /** Whether an id has this content as its last completed one. @param at index in `prints` */
   matches(prints: Pick<FingerprintColumns, 'ids' | 'contents'>, at: number): boolean {
-    return this.#holds(this.#tables.contents, this.#asked(prints), at);
+    return this.#holds(this.#contents, this.#asked(prints), at);
   }
 
   /** The class of a row. @param at index in `prints` */
   classOf(prints: Pick<FingerprintColumns, 'ids' | 'contents'>, at: number): RowClass {
     const asked = this.#asked(prints);
-    if (this.#holds(this.#tables.contents, asked, at)) return 'unchanged';
+    if (this.#holds(this.#contents, asked, at)) return 'unchanged';
     if (this.rejectionOf(prints, at) !== null) return 'rejected';
-    if (this.rowAt(asked.ids[2 * at]!, asked.ids[2 * at + 1]!) === 0) return 'new';
-    const { aged } = this.#tables;
-    return aged !== null && this.#holds(aged, asked, at) ? 'refreshed' : 'changed';
+    if (this.#ids.rowAt(asked.ids[2 * at]!, asked.ids[2 * at + 1]!) === 0) return 'new';
+    return this.#aged !== null && this.#holds(this.#aged, asked, at) ? 'refreshed' : 'changed';
   }
 
   /** Whether the row of an id has this content in a table. */
   #holds(table: Uint32Array, { ids, contents }: Asked, at: number): boolean {
-    const row = this.rowAt(ids[2 * at]!, ids[2 * at + 1]!);
+    const row = this.#ids.rowAt(ids[2 * at]!, ids[2 * at + 1]!);
     if (row === 0 || !isSet(table, row)) return false;
     return table[2 * row - 2] === contents[2 * at] && table[2 * row - 1] === contents[2 * at + 1];
   }
 
   /** The row of an id, from 1 to `rows`; 0 if the id is unknown. */
   rowOf(id: bigint): number {
-    ONE_ID[0] = id;
-    return this.rowAt(ONE_ID_WORDS[0]!, ONE_ID_WORDS[1]!);
-  }
-
-  /** The same for an id as two 32-bit words. */
-  rowAt(low: number, high: number): number {
-    return this.#tables.byId[placeOf(this.#tables, low, high)]!;
+    return this.#ids.rowOf(id);
   }
 
   /** What is known of the id of a row (`rowOf`). */
   remembered(row: number): Remembered {
-    const { contents, records, aged } = this.#tables;
     const old = this.#isAged(row);
-    return { content: hashAt(old ? aged! : contents, row), merged: hashAt(records, row), old };
+    const merged = this.#records ? hashAt(this.#records, row) : 0n;
+    return { content: hashAt(old ? this.#aged! : this.#contents, row), merged, old };
   }
 
   /** The rows of sends in which its last run sent the id of a row, in order. */
@@ -158,20 +147,21 @@ export class FingerprintIndex {
     const [content = 0n] = prints.contents;
     if (rejected !== null && content !== 0n)
       this.#rejected.set(prints.ids[0]!, { content, reason: rejected });
-    if (set) {
-      this.#append(prints);
-      this.#sources.add(from, this.#rows);
-    }
-    const { byId } = this.#tables;
     const asked = wordsOf(prints.ids);
-    const first = this.#rows + 1 - prints.ids.length;
-    for (let at = 0; 2 * at < asked.length; at++) {
-      const place = placeOf(this.#tables, asked[2 * at]!, asked[2 * at + 1]!);
-      const before = byId[place]!;
-      const row = set ? first + at : 0;
+    const first = this.rows;
+    if (set) {
+      this.#sources.add(from, first + prints.ids.length);
+      this.#contents.set(wordsOf(prints.contents), 2 * first);
+      const records = wordsOf(prints.records);
+      if (records.some((word) => word !== 0)) this.#recordsNow().set(records, 2 * first);
+    }
+    for (let at = 0; at < asked.length; at += 2) {
+      const [low, high] = [asked[at]!, asked[at + 1]!];
+      const before = set ? this.#ids.add(low, high) : this.#ids.rowAt(low, high);
+      const row = set ? this.rows : 0;
       let old = from.old === true;
       if (before !== 0) {
-        const isKnown = this.#isKnown(before);
+        const isKnown = isSet(this.#contents, before) || this.#isAged(before);
         if (isKnown && set && this.#sources.isOf(before, from)) {
           const earlier = this.remembered(before);
           old ||= earlier.old;
@@ -179,62 +169,44 @@ export class FingerprintIndex {
         }
         if (isKnown) this.#forget(before);
       }
-      if (!set) continue;
-      byId[place] = row;
-      this.#learn(row, old);
+      if (set) this.#learn(row, old);
     }
+  }
+
+  #recordsNow(): Uint32Array {
+    this.#records ??= new Uint32Array(this.#contents.length);
+    return this.#records;
   }
 
   /** Makes a new row count. @param old whether it is too old, so that it only counts for `refreshed` */
   #learn(row: number, old: boolean): void {
-    const { contents } = this.#tables;
-    if (!isSet(contents, row)) return;
+    if (!isSet(this.#contents, row)) return;
     if (old) {
-      this.#tables.aged ??= new Uint32Array(contents.length);
-      setHash(this.#tables.aged, row, hashAt(contents, row));
-      clear(contents, row);
+      this.#aged ??= new Uint32Array(this.#contents.length);
+      setHash(this.#aged, row, hashAt(this.#contents, row));
+      clear(this.#contents, row);
     } else this.#size++;
   }
 
   /** Clears an outdated row. */
   #forget(row: number): void {
-    const { contents, records, aged } = this.#tables;
-    if (isSet(contents, row)) this.#size--;
-    clear(contents, row);
-    clear(records, row);
-    if (aged) clear(aged, row);
+    if (isSet(this.#contents, row)) this.#size--;
+    for (const table of [this.#contents, this.#records, this.#aged]) if (table) clear(table, row);
   }
 
   /** Folds the content of a row with that of the earlier rows of the same id and run. */
   #fold(before: number, row: number, earlier: bigint): void {
-    const { contents, records } = this.#tables;
-    if (!isSet(contents, row)) return;
+    if (!isSet(this.#contents, row)) return;
     this.#sources.follow(row, before);
-    setHash(contents, row, foldContents(earlier, hashAt(contents, row)));
+    setHash(this.#contents, row, foldContents(earlier, hashAt(this.#contents, row)));
     // The stored hash of the merged content was combined (XOR) with the content before
     // (`send/remembering.ts`).
-    if (isSet(records, row)) setHash(records, row, hashAt(records, row) ^ earlier);
+    const records = this.#records;
+    if (records && isSet(records, row)) setHash(records, row, hashAt(records, row) ^ earlier);
   }
 
   #isAged(row: number): boolean {
-    const { aged } = this.#tables;
-    return aged !== null && isSet(aged, row);
-  }
-
-  #isKnown(row: number): boolean {
-    return isSet(this.#tables.contents, row) || this.#isAged(row);
-  }
-
-  /** Appends rows to the tables. Lookups do not find them yet. */
-  #append(prints: FingerprintColumns): void {
-    const { lows, contents, records } = this.#tables;
-    const before = this.#rows;
-    this.#rows += prints.ids.length;
-    if (this.#rows > lows.length) throw new Error(`there is room for ${lows.length} rows`);
-    const words = wordsOf(prints.ids);
-    for (let at = 0; at < prints.ids.length; at++) lows[before + at] = words[2 * at]!;
-    contents.set(wordsOf(prints.contents), 2 * before);
-    records.set(wordsOf(prints.records), 2 * before);
+    return this.#aged !== null && isSet(this.#aged, row);
   }
 
   /** The arrays as words. Cached, because lookups follow each other with the same arrays. */

@@ -1,38 +1,66 @@
-/** The memory of a fingerprint index, and the sends that its rows come from. Hashes are pairs of 32-bit words, so that lookups create no BigInt. */
+/** The rows of ids, and the sends that they come from. Hashes are pairs of 32-bit words, so that lookups create no BigInt. */
 import { hash } from 'node:crypto';
 import { firstWhere } from '../util/bisect.js';
 
-/** The memory of an index. */
-export interface PrintTables {
-  /**
-   * The hash table: numbers of rows, from 1, at places that depend on the high word of their id; 0 if a place
-   * is free.
-   */
-  byId: Uint32Array;
-  /** The low word of each id. */
-  lows: Uint32Array;
-  /**
-   * `contents` and `records` are 0 in rows that were cleared, or are not the last of their id. `byId` still
-   * has such rows.
-   */
-  contents: Uint32Array;
-  records: Uint32Array;
-  /** Contents that are too old to count; they are 0 in `contents`. Null if there are none. */
-  aged: Uint32Array | null;
-}
+const FEWEST_PLACES = 1024;
+/** Two of three places are used, so that a lookup takes two or three steps. */
+const PLACES_A_ROW = 1.5;
+
+const ONE_ID = new BigUint64Array(1);
+const ONE_ID_WORDS = new Uint32Array(ONE_ID.buffer);
 
 /**
- * The place of an id in `byId`, or the free place in which to put it. The id is already a random hash, so its
- * high word gives the place. The low word and the place distinguish ids: with ten million ids, 1 of 100
- * indexes confuses two of them. Then an unchanged row is sent again. No changed row is left out, because
- * contents and records are hashed together with their ids.
+ * Rows by id: a hash table with open addressing, which takes 14 bytes for each row. Rows are numbered from 1, in the
+ * order in which they are added. The id is already a random hash, so its high word gives the place.
  */
-export function placeOf({ byId, lows }: PrintTables, low: number, high: number): number {
-  let place = Math.floor((high / 2 ** 32) * byId.length);
-  for (;;) {
-    const row = byId[place]!;
-    if (row === 0 || lows[row - 1] === low) return place;
-    place = place + 1 === byId.length ? 0 : place + 1;
+export class IdRows {
+  /** The number of the last row of an id, or 0, at places that depend on the high word of the id. */
+  readonly #byId: Uint32Array;
+  /** The id of each row, as two words. */
+  readonly #ids: Uint32Array;
+  #size = 0;
+
+  /** @param room the most rows */
+  constructor(room: number) {
+    this.#byId = new Uint32Array(Math.ceil(Math.max(FEWEST_PLACES, PLACES_A_ROW * room)));
+    this.#ids = new Uint32Array(2 * room);
+  }
+
+  /** The number of the last row. */
+  get size(): number {
+    return this.#size;
+  }
+
+  /** The last row of an id; 0 if it has none. */
+  rowOf(id: bigint): number {
+    ONE_ID[0] = id;
+    return this.rowAt(ONE_ID_WORDS[0]!, ONE_ID_WORDS[1]!);
+  }
+
+  /** The same for an id as two 32-bit words. */
+  rowAt(low: number, high: number): number {
+    return this.#byId[this.#placeOf(low, high)]!;
+  }
+
+  /** Adds a row. @returns the row that its id had; 0 if it had none */
+  add(low: number, high: number): number {
+    const at = 2 * this.#size;
+    if (at === this.#ids.length) throw new Error(`there is room for ${this.#size} rows`);
+    const place = this.#placeOf(low, high);
+    const before = this.#byId[place]!;
+    this.#ids[at] = low;
+    this.#ids[at + 1] = high;
+    this.#byId[place] = ++this.#size;
+    return before;
+  }
+
+  #placeOf(low: number, high: number): number {
+    let place = Math.floor((high / 2 ** 32) * this.#byId.length);
+    for (;;) {
+      const row = this.#byId[place]!;
+      if (row === 0 || (this.#ids[2 * row - 2] === low && this.#ids[2 * row - 1] === high)) return place;
+      place = place + 1 === this.#byId.length ? 0 : place + 1;
+    }
   }
 }
 
@@ -51,18 +79,6 @@ export function clear(hashes: Uint32Array, row: number): void {
   hashes[2 * row - 2] = 0;
   hashes[2 * row - 1] = 0;
 }
-
-const FEWEST_PLACES = 1024;
-/** Two of three places are used, so that a lookup takes two or three steps. */
-const PLACES_A_ROW = 1.5;
-
-export const emptyTables = (rows: number): PrintTables => ({
-  byId: new Uint32Array(Math.ceil(Math.max(FEWEST_PLACES, PLACES_A_ROW * rows))),
-  lows: new Uint32Array(rows),
-  contents: new Uint32Array(2 * rows),
-  records: new Uint32Array(2 * rows),
-  aged: null,
-});
 
 /** The same memory as bytes, for storing it. */
 export const bytesOf = (values: BigUint64Array): Uint8Array =>

@@ -15,7 +15,7 @@ import { count } from '../util/numbers.js';
 
 /** Compares the rows of each kind once, and again only if the known profiles of the kind have changed. */
 export class Changes {
-  readonly #known = new Map<Kind, Known & { newest: number }>();
+  readonly #known = new Map<Kind, Known & { mark: string }>();
   readonly #compared = new WeakMap<Known, Promise<Comparison>>();
 
   /**
@@ -34,7 +34,7 @@ export class Changes {
     const scope = this.scope();
     if (scope === null) return undefined;
     const known = this.#known.get(kind) ?? {
-      newest: await this.state.known.newest(scope, kind),
+      mark: await this.state.known.mark(scope, kind),
       index: await this.state.known.load(scope, kind, this.since),
     };
     this.#known.set(kind, known);
@@ -95,7 +95,7 @@ export class Changes {
     const scope = this.scope();
     const known = this.#known.get(kind);
     if (!scope || !known) return;
-    if (known.newest !== (await this.state.known.newest(scope, kind))) this.#known.delete(kind);
+    if (known.mark !== (await this.state.known.mark(scope, kind))) this.#known.delete(kind);
   }
 
   /** Drops everything. Call this when the scope changes. */

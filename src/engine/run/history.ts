@@ -113,7 +113,7 @@ function ofRow(
   const record = requests?.of(entry.seq ?? -1);
   if (!record) return null;
   const chain = requests!.chainOf(record);
-  if (entry.what === 'left_out') return without('unsent', sentLaterReason(record));
+  if (entry.what === 'leftOut') return without('unsent', sentLaterReason(record));
   // The line of the request that sent it says it.
   if (entry.what === 'overtaken') return null;
   if (entry.what === 'doubtful') return outcomeOfOvertaken(chain, 'unknown');

@@ -13,7 +13,7 @@ import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal } from '../service/names.js';
 import type { RetryOptions } from '../service/retry.js';
-import type { OpenJob } from '../state/sent-ids.js';
+import type { OpenJob } from '../state/sends.js';
 import type { Scope, State } from '../state/state.js';
 import type { Clock } from '../util/clock.js';
 

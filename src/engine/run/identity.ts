@@ -5,8 +5,8 @@ import { dialectOptions } from '../options/dialect-options.js';
 import type { ImportOptions } from '../options.js';
 import type { Scanned } from '../plan/plan.js';
 import { isWebAddress } from '../service/address.js';
+import { sameScope } from '../state/access.js';
 import type { StoredRun } from '../state/runs.js';
-import { sameScope } from '../state/scopes.js';
 import type { Scope } from '../state/state.js';
 
 const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';

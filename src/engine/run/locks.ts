@@ -3,7 +3,7 @@
 import { InterruptedError, LockedError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Kind } from '../model.js';
-import { sameScope } from '../state/scopes.js';
+import { sameScope } from '../state/access.js';
 import type { HeldLease, Scope, State } from '../state/state.js';
 import type { Clock } from '../util/clock.js';
 import { formatDuration } from '../util/duration.js';

@@ -14,8 +14,8 @@ import {
   type Scan,
   startOf,
 } from '../read/index.js';
+import { shortId } from '../state/history.js';
 import { type RequestRecord, rangesOf } from '../state/requests.js';
-import { shortId } from '../state/row-lists.js';
 import { isDecided, RunRequests } from '../state/run-requests.js';
 import type { State } from '../state/state.js';
 import { classOf } from '../states.js';
@@ -167,11 +167,11 @@ export class RunRows {
   async #notSent(
     record: RequestRecord,
     chain: readonly RequestRecord[],
-  ): Promise<((id: number) => RowOutcome | null) | null> {
+  ): Promise<((id: bigint) => RowOutcome | null) | null> {
     const unchanged = without('unchanged', null);
     if (record.unchanged + record.left_out === 0) return null;
     if (record.rows + record.left_out === 0) return () => unchanged;
-    const outcomes = new Map<number, RowOutcome | null>();
+    const outcomes = new Map<bigint, RowOutcome | null>();
     const known = await this.#recorded(chain);
     for (const [list, outcome] of [
       ['doubtful', outcomeOfOvertaken(chain, 'unknown')],
@@ -179,7 +179,7 @@ export class RunRows {
       ['leftOut', without('unsent', sentLaterReason(record))],
       ['sent', null],
     ] as const) {
-      for (const { ids } of known?.[list] ?? []) for (const id of ids) outcomes.set(id, outcome);
+      for (const id of known?.[list] ?? []) outcomes.set(id, outcome);
     }
     // What was pruned from the history may still be known as sent.
     if (!known)

@@ -15,7 +15,7 @@ import { Remembering } from '../send/remembering.js';
 import { FOUND } from '../send/request.js';
 import { send } from '../send/send.js';
 import type { RequestRecord } from '../state/requests.js';
-import type { SentIds } from '../state/sent-ids.js';
+import type { SentIds } from '../state/sends.js';
 import type { State } from '../state/state.js';
 import type { Session } from './session.js';
 import { isDone } from './summary.js';

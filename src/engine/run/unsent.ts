@@ -5,9 +5,9 @@
 import type { NotSent } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { Scanned } from '../plan/plan.js';
+import { sameScope } from '../state/access.js';
 import type { WrittenRejects } from '../state/rejects.js';
 import type { StoredRun } from '../state/runs.js';
-import { sameScope } from '../state/scopes.js';
 import type { State } from '../state/state.js';
 import { count } from '../util/numbers.js';
 import type { Session } from './session.js';

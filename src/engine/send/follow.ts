@@ -12,7 +12,7 @@ import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { RunRequests, Totals } from '../state/run-requests.js';
-import type { OpenJob } from '../state/sent-ids.js';
+import type { OpenJob } from '../state/sends.js';
 import type { Scope, State } from '../state/state.js';
 import type { Clock } from '../util/clock.js';
 import { count } from '../util/numbers.js';

@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { InputError } from '../errors.js';
+import { shortId } from '../state/history.js';
 import type { RequestRecord } from '../state/requests.js';
-import { shortId } from '../state/row-lists.js';
 import { isDoubtful, isInDoubt, requestStatus, wasAcknowledged } from '../states.js';
 import { count } from '../util/numbers.js';
 import { type Chunk, type LeftOut, rangesToRecord, type SentBefore, serialize } from './chunk.js';
@@ -155,7 +155,7 @@ export async function leaveOut(
 ): Promise<Chunk> {
   const by = (await sentLater(root)) ?? (() => null);
   const had = root && root.unchanged > 0 ? await state.history.ofRequest(run, root.seq) : null;
-  const sent = had && new Set(Object.values(had).flatMap((rows) => rows.flatMap(({ ids }) => [...ids])));
+  const sent = had && new Set(Object.values(had).flatMap((ids) => [...ids]));
   const isUnchanged = (id: bigint): boolean => sent !== null && !sent.has(shortId(id));
   if (!chunk.prints.ids.some((id) => isUnchanged(id) || by(id) !== null)) return chunk;
   // Another import could send them because this one has lost its lock.
@@ -173,13 +173,13 @@ export async function markSent(
   { run, requests, state }: Pick<DeliverDeps, 'run' | 'requests' | 'state'>,
 ): Promise<void> {
   if (leftOut.length === 0) return;
-  const sent = { submitted: new Set<number>(), unknown: new Set<number>() };
+  const sent = { submitted: new Set<bigint>(), unknown: new Set<bigint>() };
   for (const of of requests.chainOf(record)) {
     const before = sentBefore(of);
     if (before) for (const id of await state.sends.idsOf(run, of.seq)) sent[before].add(shortId(id));
     const rows = of.overtaken + of.doubtful > 0 ? await state.history.ofRequest(run, of.seq) : null;
-    for (const { ids } of rows?.overtaken ?? []) for (const id of ids) sent.submitted.add(id);
-    for (const { ids } of rows?.doubtful ?? []) for (const id of ids) sent.unknown.add(id);
+    for (const id of rows?.overtaken ?? []) sent.submitted.add(id);
+    for (const id of rows?.doubtful ?? []) sent.unknown.add(id);
   }
   for (const row of leftOut) {
     const id = shortId(row.id);

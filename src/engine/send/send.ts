@@ -9,7 +9,7 @@ import type { ImportEvent } from '../events.js';
 import { bodyMemory } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
 import { Totals } from '../state/run-requests.js';
-import type { OpenJob } from '../state/sent-ids.js';
+import type { OpenJob } from '../state/sends.js';
 import { requestStatus } from '../states.js';
 import { Channel } from '../util/channel.js';
 import { count } from '../util/numbers.js';

@@ -1,10 +1,10 @@
 /** The interface of a kind of database: SQLite or PostgreSQL. */
 import type { FingerprintColumns } from '../fingerprints/index.js';
 import type { Kind } from '../model.js';
+import type { Scope } from './access.js';
 import type { Database } from './database.js';
 import type { RequestRows } from './history.js';
 import type { RequestRecord } from './requests.js';
-import type { Scope } from './scopes.js';
 
 /** A request as it is now, and what it sends. Only plain data, because it may be sent to another thread. */
 export interface Recorded {
@@ -36,11 +36,6 @@ export interface Writer {
 
 /** A lock on imports of one account and kind that this process holds. */
 export interface HeldLease {
-  /**
-   * Call this in the tick in which a request is written.
-   * @throws StateError or LockLostError if the lock may be lost
-   */
-  check(): void;
   /** Changes the description of the holder. */
   rename(holder: string): Promise<void>;
   release(): Promise<void>;
@@ -93,19 +88,10 @@ export interface Backend {
   readonly locks: Locks;
   /** Absent if the database needs no such thread. */
   readonly writer?: Writer;
-  /** Checks the database itself. @returns messages: damage, and rows that refer to missing rows */
-  damages(): Promise<{ integrity: string[]; references: string[] }>;
-  /** Call this after copying rows with their ids into it, so that ids of new rows follow them. */
-  copied(): Promise<void>;
+  /** Checks the database itself: its integrity and, if that holds, its references. @returns messages by check */
+  damages(): Promise<Partial<Record<'integrity' | 'references', string[]>>>;
   /** Size of the database on disk, in bytes. */
   size(): Promise<number>;
   /** Frees disk space after much was deleted. */
   shrink(): Promise<void>;
-  /**
-   * Writes a consistent copy to a new file of mode 0600. Others may write to the state in the meantime.
-   * @param file absolute
-   * @returns its size in bytes
-   * @throws UsageError if the file exists; StateError if it cannot be written
-   */
-  backup(file: string): Promise<number>;
 }

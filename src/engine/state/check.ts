@@ -2,10 +2,10 @@
  * What always holds of a state. Records are written in one transaction with those that they refer to, so a crash cannot
  * break it. A damaged disk can, or a mix of files from different states.
  */
-import type { Reader } from './database.js';
-import { type RequestRange, requestsOf } from './requests.js';
+import { type Reader, raw, STORED, sql, storedJson } from './database.js';
+import { type RequestRange, type RequestRest, requestsOf } from './requests.js';
 import { submittedRows } from './run-requests.js';
-import { damagedIn, STORED, storedJson, storedOrNull } from './stored-json.js';
+import type { RunRest } from './runs.js';
 
 /** An inconsistency. `check` is stable, so scripts can rely on it. */
 export interface StateProblem {
@@ -17,7 +17,7 @@ export interface Invariant {
   check: string;
   sentence: string;
   /** SQL that returns a message for each record that breaks it, or a function that finds them. */
-  broken: string | ((on: Reader) => AsyncIterable<string>);
+  broken: string | ((on: Reader) => Promise<string[]>);
 }
 
 /** The most problems of one check that are listed. The others are only counted. */
@@ -27,17 +27,11 @@ const MOST_NAMED = 10;
 const STANDS =
   'NOT EXISTS (SELECT 1 FROM requests AS part WHERE part.run = requests.run AND part.parent = requests.seq)';
 
-const READABLE: readonly Invariant[] = Object.values(STORED).map((column) => ({
-  check: column[0],
-  sentence: `The JSON in \`${column[0]}.${column[1]}\` can be read.`,
-  broken: (on) => damagedIn(on, column),
-}));
-
 export const INVARIANTS: readonly Invariant[] = [
   {
     check: 'history',
     sentence: 'An entry of the history has an id for each row, and lines if it is of a run.',
-    broken: `SELECT 'entry ' || entry || ' of the history is damaged' AS message
+    broken: `SELECT 'an entry of the history of ' || coalesce('run ' || run, 'identify') || ' is damaged' AS message
       FROM history WHERE length(ids) = 0 OR length(ids) % 6 <> 0 OR (run IS NOT NULL AND lines IS NULL)`,
   },
   {
@@ -69,7 +63,7 @@ export const INVARIANTS: readonly Invariant[] = [
     check: 'jobs',
     sentence: 'A request and its send name the same job.',
     broken: `SELECT 'job ' || sends.job_id || ' is not that of its request' AS message
-      FROM sends JOIN requests USING (request)
+      FROM sends JOIN requests USING (run, seq)
       WHERE sends.job_id IS NOT NULL AND requests.job_id IS DISTINCT FROM sends.job_id`,
   },
   {
@@ -83,7 +77,7 @@ export const INVARIANTS: readonly Invariant[] = [
     check: 'fingerprints',
     sentence: 'Rows of a job that failed do not count as completed.',
     broken: `SELECT 'batch ' || send || ' of the remembered ' || sends.kind || ' counts as completed, and its job failed' AS message
-      FROM sends JOIN requests USING (request) JOIN runs ON runs.run = requests.run
+      FROM sends JOIN requests USING (run, seq) JOIN runs ON runs.run = requests.run
         JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
       WHERE sends.state = 1 AND jobs.status = 'failed'`,
   },
@@ -91,90 +85,76 @@ export const INVARIANTS: readonly Invariant[] = [
     check: 'fingerprints',
     sentence: 'The request of a send is recorded.',
     broken: `SELECT 'batch ' || send || ' of the remembered ' || kind || ' belongs to a request that is not recorded' AS message
-      FROM sends WHERE request IS NOT NULL AND request NOT IN (SELECT request FROM requests)`,
+      FROM sends WHERE seq IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM requests WHERE requests.run = sends.run AND requests.seq = sends.seq)`,
   },
 ];
 
-async function* miscounted(on: Reader): AsyncGenerator<string> {
-  // Not one by one: the requests of a run are read in between.
+async function miscounted(on: Reader): Promise<string[]> {
   const runs = await on.all<{ run: string; summary: string }>(
     "SELECT run, summary FROM runs WHERE finished = 1 AND status <> 'superseded' AND summary IS NOT NULL",
   );
+  const broken: string[] = [];
   for (const { run, summary } of runs) {
     const recorded = submittedRows(await requestsOf(on, run));
     const reported = storedJson<{ rows: { submitted: number } }>(summary, STORED.summary, run).rows.submitted;
     if (reported !== recorded)
-      yield `run ${run} reported ${reported} submitted rows, and its requests have ${recorded}`;
+      broken.push(`run ${run} reported ${reported} submitted rows, and its requests have ${recorded}`);
   }
+  return broken;
 }
 
-type Held = Pick<RequestRange, 'input' | 'first_row' | 'end_row'> & { run: string; seq: number };
+type Held = Pick<RequestRange, 'input' | 'first_row' | 'end_row'> & { seq: number };
 
-async function* misplaced(on: Reader): AsyncGenerator<string> {
-  const runs = await on.all<{ run: string; inputs: string }>('SELECT run, inputs FROM runs');
-  const inputs = new Map(
-    runs.map(({ run, inputs }) => [run, storedJson<unknown[]>(inputs, STORED.inputs, run).length]),
-  );
-  const requests = on.each<Held & { more: string | null; counts: number }>(
-    `SELECT run, seq, input, first_row, end_row, more, ${STANDS} AS counts FROM requests ORDER BY run`,
-  );
-  let ranges: Held[] = [];
-  for await (const { more, counts, ...first } of requests) {
-    const { run, seq } = first;
-    if (ranges[0] && ranges[0].run !== run) {
-      yield* overlapsIn(ranges);
-      ranges = [];
+async function misplaced(on: Reader): Promise<string[]> {
+  const broken: string[] = [];
+  const runs = await on.all<{ run: string; record: string }>('SELECT run, record FROM runs');
+  for (const { run, record } of runs) {
+    const { inputs } = storedJson<RunRest>(record, STORED.run, run);
+    const requests = await on.all<{ seq: number; input: number; record: string; counts: number }>(
+      sql`SELECT seq, input, record, ${raw(STANDS)} AS counts FROM requests WHERE run = ${run}`,
+    );
+    const held: Held[] = [];
+    for (const { seq, input, record, counts } of requests) {
+      const { more, ...first } = storedJson<RequestRest>(record, STORED.request, run);
+      const own = [{ ...first, input }, ...more].map((range) => ({ ...range, seq }));
+      if (own.some((range) => range.input >= inputs.length))
+        broken.push(`request ${seq} of run ${run} names an input that the run does not have`);
+      if (counts === 1) held.push(...own);
     }
-    const others = storedOrNull<RequestRange[]>(more, STORED.ranges, run) ?? [];
-    const own = [first, ...others.map((range) => ({ ...range, run, seq }))];
-    if (own.some(({ input }) => input >= inputs.get(run)!))
-      yield `request ${seq} of run ${run} names an input that the run does not have`;
-    if (counts === 1) ranges.push(...own);
+    held.sort((a, b) => a.input - b.input || a.first_row - b.first_row || a.seq - b.seq);
+    let taken = { input: -1, row: 0 };
+    for (const { seq, input, first_row, end_row } of held) {
+      if (input !== taken.input) taken = { input, row: 0 };
+      if (first_row < taken.row)
+        broken.push(`request ${seq} of run ${run} holds rows that another one holds too`);
+      taken.row = Math.max(taken.row, end_row);
+    }
   }
-  yield* overlapsIn(ranges);
+  return broken;
 }
 
-function* overlapsIn(ranges: readonly Held[]): Generator<string> {
-  const ordered = [...ranges].sort((a, b) => a.input - b.input || a.first_row - b.first_row || a.seq - b.seq);
-  let taken = { input: -1, row: 0 };
-  for (const { run, seq, input, first_row, end_row } of ordered) {
-    if (input !== taken.input) taken = { input, row: 0 };
-    if (first_row < taken.row) yield `request ${seq} of run ${run} holds rows that another one holds too`;
-    taken.row = Math.max(taken.row, end_row);
-  }
-}
-
-/** Runs all checks. @returns the problems; none if the records are consistent */
-export async function problemsOf(on: Reader): Promise<StateProblem[]> {
-  const unreadable = await brokenOf(on, READABLE);
-  // The functions read that JSON.
-  const others = INVARIANTS.filter(({ broken }) => unreadable.length === 0 || typeof broken === 'string');
-  return [...unreadable, ...(await brokenOf(on, others))];
-}
-
-async function brokenOf(on: Reader, invariants: readonly Invariant[]): Promise<StateProblem[]> {
-  const problems: StateProblem[] = [];
-  for (const { check, broken } of invariants) {
-    const messages = typeof broken === 'string' ? messagesOf(on, broken) : broken(on);
-    problems.push(...(await firstOf(check, messages)));
+/**
+ * Runs all checks.
+ * @param references messages about rows that refer to missing rows
+ * @returns the problems; none if the records are consistent
+ * @throws StateError if JSON in a table is damaged
+ */
+export async function problemsOf(on: Reader, references: readonly string[]): Promise<StateProblem[]> {
+  const problems = firstOf('references', references);
+  for (const { check, broken } of INVARIANTS) {
+    const messages =
+      typeof broken === 'string'
+        ? (await on.all<{ message: string }>(broken)).map(({ message }) => message)
+        : await broken(on);
+    problems.push(...firstOf(check, messages));
   }
   return problems;
 }
 
-async function* messagesOf(on: Reader, query: string): AsyncGenerator<string> {
-  for await (const { message } of on.each<{ message: string }>(query)) yield message;
-}
-
 /** Lists the first problems of one check, and the number of the others. */
-export async function firstOf(
-  check: string,
-  messages: AsyncIterable<string> | Iterable<string>,
-): Promise<StateProblem[]> {
-  const named: StateProblem[] = [];
-  let more = 0;
-  for await (const message of messages) {
-    if (named.length < MOST_NAMED) named.push({ check, message });
-    else more++;
-  }
+function firstOf(check: string, messages: readonly string[]): StateProblem[] {
+  const named = messages.slice(0, MOST_NAMED).map((message) => ({ check, message }));
+  const more = messages.length - named.length;
   return more > 0 ? [...named, { check, message: `and ${more} more like this` }] : named;
 }

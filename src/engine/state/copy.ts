@@ -8,11 +8,11 @@ import { dirname } from 'node:path';
 import { LockedError, ProfilesError, StateError, UsageError } from '../errors.js';
 import { KINDS } from '../model.js';
 import { refuseForeignLink } from '../util/written-file.js';
-import { COPY_OF, MOVED_TO, metaOf, readSecret, refuseMoved, setMeta } from './access.js';
+import { allScopes, COPY_OF, MOVED_TO, metaOf, readSecret, refuseMoved, setMeta } from './access.js';
 import type { Backend, HeldLease } from './backend.js';
 import { type Database, insertInto, type Reader, type Row, type Transaction } from './database.js';
-import { stateError } from './folder.js';
-import { allScopes } from './scopes.js';
+import { databaseFile, stateError } from './folder.js';
+import { openDatabase } from './sqlite/database.js';
 
 /** The tables, each after those that it refers to. The first one also tells that a copy is incomplete. */
 export const COPIED = [
@@ -34,64 +34,55 @@ const TOGETHER = 50;
 /**
  * Replaces everything in a database with the content of another one.
  * @param to `name`: for errors
- * @param notes added to `meta` before anything else
+ * @param mark what the target is a copy of, until the caller has finished it; null if nobody can see it before
  * @param progress called after each batch with the number of rows copied so far
  */
-export async function copyTables(
+async function copyTables(
   from: Reader,
   to: { db: Database; name: string },
-  notes: Readonly<Record<string, string>> = {},
+  mark: string | null,
   progress: (rows: number) => void = () => {},
 ): Promise<void> {
   let copied = 0;
-  for (const table of COPIED) {
-    let batch: Row[] = [];
+  const write = async (work: (tx: Transaction) => Promise<unknown>, rows: number): Promise<void> => {
+    await to.db.write(work).catch((error: unknown) => {
+      throw stateError(error, 'record', to.name);
+    });
+    copied += rows;
+    progress(copied);
+  };
+  const [meta, ...others] = COPIED;
+  const facts = await from.all<Row>(`SELECT * FROM ${meta}`);
+  await write(async (tx) => {
+    for (const table of [...COPIED].reverse()) await tx.run(`DELETE FROM ${table}`);
+    await tx.run(insertInto(meta, ...facts));
+    if (mark !== null) await setMeta(tx, COPY_OF, mark);
+  }, facts.length);
+  for (const table of others) {
+    const batch: Row[] = [];
     const flush = async (): Promise<void> => {
-      try {
-        await to.db.write(async (tx) => {
-          if (table === 'meta') await replaceMeta(tx, notes);
-          if (batch.length > 0) await tx.run(insertInto(table, ...batch));
-        });
-      } catch (error) {
-        throw stateError(error, 'record', to.name);
-      }
-      copied += batch.length;
-      batch = [];
-      progress(copied);
+      const rows = batch.splice(0);
+      if (rows.length > 0) await write((tx) => tx.run(insertInto(table, ...rows)), rows.length);
     };
-    for await (const row of from.each<Row>(`SELECT * FROM ${table}`)) {
-      batch.push(row);
-      if (batch.length === TOGETHER) await flush();
-    }
-    if (batch.length > 0 || table === 'meta') await flush();
+    for await (const row of from.each<Row>(`SELECT * FROM ${table}`))
+      if (batch.push(row) === TOGETHER) await flush();
+    await flush();
   }
-}
-
-async function replaceMeta(tx: Transaction, notes: Readonly<Record<string, string>>): Promise<void> {
-  for (const table of [...COPIED].reverse()) await tx.run(`DELETE FROM ${table}`);
-  for (const [name, value] of Object.entries(notes)) await setMeta(tx, name, value);
-}
-
-export interface Migration {
-  from: Backend;
-  to: Backend;
-  /** Called after each batch with the number of rows copied so far, and of all rows. */
-  progress?: (rows: number, total: number) => void;
-  signal: AbortSignal;
 }
 
 /**
  * Moves a state (contract §10): copies it, and marks it as moved before anything can be written to it again.
+ * @param progress called after each batch with the number of rows copied so far, and of all rows
  * @returns the number of rows in each table
  * @throws UsageError if the source has moved, or the target is not empty; LockedError while an import runs;
  * StateError; the signal's reason
  */
-export async function migrateState({
-  from,
-  to,
-  progress,
-  signal,
-}: Migration): Promise<Record<string, number>> {
+export async function migrateState(
+  from: Backend,
+  to: Backend,
+  signal: AbortSignal,
+  progress: (rows: number, total: number) => void = () => {},
+): Promise<Record<string, number>> {
   const { secret, moved, scopes } = await from.db.read(async (on) => ({
     secret: await readSecret(on),
     moved: await metaOf(on, MOVED_TO),
@@ -102,28 +93,24 @@ export async function migrateState({
       hint: 'use the new one right away',
     });
   }
-  const isOurs = await to.db.read(async (on) => {
-    const isCopy = (await metaOf(on, COPY_OF)) !== null;
-    if (isCopy && (await readSecret(on))?.equals(secret)) return true;
-    if (moved === null) await refuseFilled(on, to.name, isCopy);
-    return false;
-  });
+  const isCopy = await to.db.read(
+    async (on) => (await readSecret(on))?.equals(secret) && (await metaOf(on, COPY_OF)) !== null,
+  );
   // An earlier attempt was killed just before its last step.
-  if (moved === to.name && isOurs) return finish(to);
+  if (moved === to.name && isCopy) return finish(to);
   if (moved !== null) {
     throw new UsageError(`${from.name} has moved to ${moved} already`, {
       problem: { code: 'state_moved', to: moved },
     });
   }
+  if (!isCopy) await to.db.read((on) => refuseFilled(on, to.name));
   const locks: HeldLease[] = [];
   try {
     for (const scope of scopes) {
       for (const kind of KINDS) {
         const lock = await from.locks.take(scope, kind, `state migrate to ${to.name}`);
-        if (!lock) {
-          const other = (await from.locks.held(scope)).find((held) => held.kind === kind);
-          throw lockedError(kind, other?.holder ?? null);
-        }
+        const other = lock ? [] : (await from.locks.held(scope)).filter((held) => held.kind === kind);
+        if (!lock) throw lockedError(kind, other[0]?.holder ?? null);
         locks.push(lock);
       }
     }
@@ -132,8 +119,8 @@ export async function migrateState({
       // An import to another account may have begun in the meantime.
       if ((await allScopes(source)).length > scopes.length) throw lockedError('profiles', null);
       const total = sumOf(await countsOf(source));
-      await copyTables(source, to, { [COPY_OF]: from.name }, (rows) => {
-        progress?.(rows, total);
+      await copyTables(source, to, from.name, (rows) => {
+        progress(rows, total);
         signal.throwIfAborted();
       });
       from.locks.check();
@@ -152,8 +139,8 @@ const lockedError = (what: string, holder: string | null): LockedError =>
   });
 
 /** @throws UsageError */
-async function refuseFilled(on: Reader, name: string, isCopy: boolean): Promise<void> {
-  if (isCopy) {
+async function refuseFilled(on: Reader, name: string): Promise<void> {
+  if ((await metaOf(on, COPY_OF)) !== null) {
     throw new UsageError(`another state is being copied to ${name}`, {
       hint: 'finish that, or choose an empty place',
     });
@@ -164,7 +151,6 @@ async function refuseFilled(on: Reader, name: string, isCopy: boolean): Promise<
 
 /** Marks the target as complete: it is then a normal state. */
 async function finish(to: Backend): Promise<Record<string, number>> {
-  await to.copied();
   await to.db.write((tx) => setMeta(tx, COPY_OF, null));
   return to.db.read(countsOf);
 }
@@ -177,16 +163,13 @@ async function countsOf(on: Reader): Promise<Record<string, number>> {
 const sumOf = (counts: Record<string, number>): number => Object.values(counts).reduce((a, b) => a + b, 0);
 
 /**
- * Copies a state to a file that did not exist: it appears there whole and on disk, or not at all.
+ * Copies a state to a file of mode 0600 that did not exist: it appears there whole and on disk, or not at all. Others may
+ * write to the state in the meantime.
  * @param file absolute
- * @param write writes the copy, as `state.db` in this folder
  * @returns its size in bytes
  * @throws UsageError if the file exists; StateError if it cannot be written
  */
-export async function backupTo(
-  file: string,
-  write: (folder: string) => Promise<{ written: string }>,
-): Promise<number> {
+export async function backupTo(file: string, from: Database): Promise<number> {
   const folder = `${file}.${randomBytes(4).toString('hex')}.tmp`;
   const refuseTaken = (): void => {
     if (!existsSync(file)) return;
@@ -198,7 +181,13 @@ export async function backupTo(
     refuseForeignLink(dirname(file));
     refuseTaken();
     mkdirSync(folder, { mode: 0o700 });
-    const { written } = await write(folder);
+    const to = openDatabase(folder);
+    try {
+      await from.read((on) => copyTables(on, { db: to, name: file }, null));
+    } finally {
+      await to.close();
+    }
+    const written = databaseFile(folder);
     const handle = openSync(written, 'r+');
     fsyncSync(handle);
     closeSync(handle);

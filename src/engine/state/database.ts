@@ -1,4 +1,5 @@
-/** SQL with its values, and the interface of a database, for the stores, which contain SQL. */
+/** SQL with its values, the interface of a database, and the JSON in its columns, for the stores, which contain SQL. */
+import { StateError } from '../errors.js';
 
 export type Value = string | number | bigint | null | Uint8Array;
 
@@ -105,3 +106,46 @@ export class Turns {
     return mine;
   }
 }
+
+/** Only this program writes the JSON that tables hold, so JSON of another form means a damaged database. */
+const OBJECT = /^\{"/;
+
+/** All columns with JSON: the table, the column, how its text begins, and what its record is. */
+export const STORED = {
+  run: ['runs', 'record', OBJECT, 'run'],
+  summary: ['runs', 'summary', OBJECT, 'run'],
+  request: ['requests', 'record', OBJECT, 'run'],
+  job: ['jobs', 'record', OBJECT, 'job'],
+  rejects: ['rejects', 'record', OBJECT, 'run'],
+  mark: ['rejects', 'mark', OBJECT, 'run'],
+  cellKeys: ['fingerprints', 'keys', /^\[["\]]/, 'batch'],
+  companies: ['scopes', 'companies_types', /^\[[[\]]/, 'account'],
+  users: ['scopes', 'users_types', /^\[[[\]]/, 'account'],
+} as const;
+
+type Column = (typeof STORED)[keyof typeof STORED];
+
+/**
+ * The value in a column with JSON.
+ * @param record its run, job, or batch
+ * @throws StateError if it is damaged
+ */
+export function storedJson<T>(
+  text: string,
+  [table, column, start, what]: Column,
+  record: string | number,
+): T {
+  try {
+    if (start.test(text)) return JSON.parse(text) as T;
+  } catch {
+    // As if it began in another way.
+  }
+  throw new StateError(`the state is damaged: ${what} ${record} has damaged JSON in ${table}.${column}`, {
+    hint: 'restore a copy of it, or use another folder',
+    problem: { code: 'state_damaged' },
+  });
+}
+
+/** As `storedJson`, where the column may be empty. */
+export const storedOrNull = <T>(text: string | null, column: Column, record: string | number): T | null =>
+  text === null ? null : storedJson<T>(text, column, record);

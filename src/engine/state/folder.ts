@@ -17,26 +17,22 @@ export function stateError(error: unknown, doing: string, where: string): Profil
   return new StateError(`cannot ${doing} in ${where}: ${detail}`, { ...adviceFor(detail), cause: error });
 }
 
-/** What SQLite says of a damaged database. */
-const DAMAGE = /not a database|malformed/i;
-
-/** Whether SQLite found the database damaged. */
-export const isDamage = (error: unknown): boolean => DAMAGE.test((error as Error).message);
+/** What to do about what SQLite says. */
+const ADVICE: readonly [said: RegExp, hint: string][] = [
+  [/\bis full\b|quota is used up|ENOSPC/, 'free some disk space, then resume'],
+  [/\bE[MN]FILE\b/, 'allow more open files: ulimit -n 1024'],
+  [
+    /database (?:table )?is locked/,
+    'another program, such as a backup or a database browser, has locked it: wait for it or close it, then try again',
+  ],
+  [/disk I\/O error/, 'check the disk, or the network drive, that it is on'],
+];
 
 function adviceFor(detail: string): Pick<ErrorDetails, 'hint' | 'problem'> {
-  if (/\bis full\b|quota is used up|ENOSPC/.test(detail))
-    return { hint: 'free some disk space, then resume' };
-  if (/\bE[MN]FILE\b/.test(detail)) return { hint: 'allow more open files: ulimit -n 1024' };
-  if (/database (?:table )?is locked/.test(detail)) {
-    return {
-      hint: 'another program, such as a backup or a database browser, has locked it: wait for it or close it, then try again',
-    };
-  }
-  if (/disk I\/O error/.test(detail)) return { hint: 'check the disk, or the network drive, that it is on' };
-  if (DAMAGE.test(detail)) {
-    return { hint: 'restore a copy of it, or use another folder', problem: { code: 'state_damaged' } };
-  }
-  return folderAdvice(detail);
+  const known = ADVICE.find(([said]) => said.test(detail));
+  if (known) return { hint: known[1] };
+  if (!/not a database|malformed/i.test(detail)) return folderAdvice(detail);
+  return { hint: 'restore a copy of it, or use another folder', problem: { code: 'state_damaged' } };
 }
 
 /** The path of the database in a state directory. */

@@ -1,21 +1,21 @@
 /**
  * Stores which rows each request had, and which rows were rejected. From these, the outcome of a row and the
- * history of a profile are found (contract §1 `history`). Identifiers are keyed hashes. Unchanged rows are
- * not stored: a nightly import may have a million of them.
+ * history of a profile are found (contract §1 `history`). Identifiers are the first six bytes of keyed hashes, and lines
+ * are deflated as their differences: a few bytes for a request of a CSV, whose lines follow each other. Unchanged rows
+ * are not stored: a nightly import may have a million of them.
  */
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { bytesOf, hashesOf } from '../fingerprints/tables.js';
 import type { Kind } from '../model.js';
-import type { Access } from './access.js';
+import { type Access, idOf, type Scope } from './access.js';
 import { insertInto, sql, type Transaction } from './database.js';
-import {
-  type InputLines,
-  packIds,
-  packLines,
-  placesOf,
-  shortId,
-  unpackIds,
-  unpackLines,
-} from './row-lists.js';
-import { idOf, type Scope } from './scopes.js';
+
+/** Lines of one input; ascending if the request has its rows in order. */
+interface InputLines {
+  /** Index of the input in the run. */
+  input: number;
+  lines: ArrayLike<number>;
+}
 
 /** Rows with the hashes of their ids, in the order of the lines. */
 interface HashedRows {
@@ -35,16 +35,10 @@ export interface RequestRows {
   doubtful: HashedRows;
 }
 
-/** Rows of one input: the line and the `shortId` of each. */
-export interface KnownRows {
-  input: number;
-  ids: Float64Array;
-  lines: Float64Array;
-}
-
 /** The stored number of each kind of entry. */
-export const WHAT = { sent: 0, left_out: 1, rejected: 2, identify: 3, overtaken: 4, doubtful: 5 } as const;
+export const WHAT = { sent: 0, leftOut: 1, rejected: 2, identify: 3, overtaken: 4, doubtful: 5 } as const;
 type What = keyof typeof WHAT;
+const NAMES = Object.keys(WHAT) as What[];
 
 /** One event in the history of a profile. */
 export interface HistoryEntry {
@@ -77,53 +71,41 @@ export class History {
 
   /** The history of a profile in all accounts, newest first. @param hash the keyed hash of its id */
   async find(kind: Kind, hash: bigint): Promise<HistoryEntry[]> {
-    const names = Object.keys(WHAT) as What[];
     const packed = packIds(BigUint64Array.of(hash));
     const rows = await this.access.read((on) =>
       on.all<EntryRow>(
-        sql`SELECT what, at, history.run, seq, ids, lines, history.job_id, note, account, region
-          FROM history JOIN scopes USING (scope) LEFT JOIN requests USING (request)
-          WHERE kind = ${kind} AND instr(ids, ${packed}) > 0 ORDER BY at DESC, entry DESC`,
+        sql`SELECT what, at, history.run, seq, ids, lines, job_id, note, account, region
+          FROM history JOIN scopes USING (scope) LEFT JOIN runs ON runs.run = history.run
+          WHERE kind = ${kind} AND instr(ids, ${packed}) > 0
+          ORDER BY at DESC, coalesce(began, send) DESC, seq DESC, what DESC`,
       ),
     );
     return rows.flatMap(({ what, ids, lines, account, region, ...rest }) => {
-      const places = [...placesOf(ids, shortId(hash))]; // none if its bytes are those of two neighbors
-      const known = lines === null || places.length === 0 ? [] : knownRows(ids, lines);
-      const inputs = known.flatMap(({ input, lines }) => Array.from(lines, () => input));
-      const all = known.flatMap(({ lines }) => [...lines]);
+      const all = lines === null ? [] : unpackLines(lines);
+      // None if its bytes are those of two neighbors.
+      const places = [...unpackIds(ids).entries()].filter(([, id]) => id === shortId(hash));
       return places
-        .map((place, nth) => ({
+        .map(([place], nth) => ({
           ...rest,
           scope: { account, region },
-          what: names[what]!,
+          what: NAMES[what]!,
           merged: what === WHAT.sent && nth > 0,
-          input: inputs[place] ?? null,
-          line: all[place] ?? null,
+          input: all[place]?.input ?? null,
+          line: all[place]?.line ?? null,
         }))
         .reverse();
     });
   }
 
-  /** The rows that a request sent and left out, by input; null if they were pruned or never recorded. */
-  async ofRequest(
-    run: string,
-    seq: number,
-  ): Promise<Record<keyof Omit<RequestRows, 'lines'> | 'sent', KnownRows[]> | null> {
+  /** `shortId` of the rows that a request sent and left out; null if they were pruned or never recorded. */
+  async ofRequest(run: string, seq: number): Promise<Partial<Record<What, BigUint64Array>> | null> {
     const rows = await this.access.read((on) =>
-      on.all<{ what: number; ids: Uint8Array; lines: Uint8Array }>(
-        sql`SELECT what, ids, lines FROM history JOIN requests USING (request)
-          WHERE requests.run = ${run} AND seq = ${seq}`,
+      on.all<{ what: number; ids: Uint8Array }>(
+        sql`SELECT what, ids FROM history WHERE run = ${run} AND seq = ${seq}`,
       ),
     );
     if (rows.length === 0) return null;
-    const of = (what: What): KnownRows[] =>
-      rows.filter((row) => row.what === WHAT[what]).flatMap(({ ids, lines }) => knownRows(ids, lines));
-    return {
-      sent: of('sent'),
-      leftOut: of('left_out'),
-      overtaken: of('overtaken'),
-      doubtful: of('doubtful'),
-    };
+    return Object.fromEntries(rows.map(({ what, ids }) => [NAMES[what]!, unpackIds(ids)]));
   }
 
   /** The inputs that had unchanged rows, of which nothing else is stored, by run. */
@@ -136,13 +118,13 @@ export class History {
   }
 
   /** Replaces the rows of a kind that the plan of a run rejected. */
-  putRejected(run: string, scope: Scope, kind: Kind, { ids, lines }: HashedRows): Promise<void> {
-    const of = { run, scope, kind, request: null, at: this.access.now() };
+  putRejected(run: string, scope: Scope, kind: Kind, rows: HashedRows): Promise<void> {
+    const at = this.access.now();
     return this.access.write(async (tx) => {
       await tx.run(
         sql`DELETE FROM history WHERE run = ${run} AND kind = ${kind} AND what = ${WHAT.rejected}`,
       );
-      await add(tx, 'rejected', of, ids, lines);
+      await add(tx, 'rejected', { run, scope, kind, seq: null, at }, rows);
     });
   }
 
@@ -164,7 +146,7 @@ interface Of {
   run: string;
   scope: Scope;
   kind: Kind;
-  request: number | null;
+  seq: number | null;
   at: number;
 }
 
@@ -176,23 +158,17 @@ export async function putHistory(
   { lines, leftOut, overtaken, doubtful }: RequestRows,
 ): Promise<void> {
   const last = await tx.all<{ what: number; at: number }>(
-    sql`DELETE FROM history WHERE request = ${of.request} RETURNING what, at`,
+    sql`DELETE FROM history WHERE run = ${of.run} AND seq = ${of.seq} RETURNING what, at`,
   );
   // When it was sent first.
-  const before = Math.min(of.at, ...last.filter(({ what }) => what !== WHAT.left_out).map(({ at }) => at));
-  await add(tx, 'sent', of, ids, lines);
-  await add(tx, 'left_out', of, leftOut.ids, leftOut.lines);
-  await add(tx, 'overtaken', { ...of, at: before }, overtaken.ids, overtaken.lines);
-  await add(tx, 'doubtful', { ...of, at: before }, doubtful.ids, doubtful.lines);
+  const before = Math.min(of.at, ...last.filter(({ what }) => what !== WHAT.leftOut).map(({ at }) => at));
+  await add(tx, 'sent', of, { ids, lines });
+  await add(tx, 'leftOut', of, leftOut);
+  await add(tx, 'overtaken', { ...of, at: before }, overtaken);
+  await add(tx, 'doubtful', { ...of, at: before }, doubtful);
 }
 
-async function add(
-  tx: Transaction,
-  what: What,
-  of: Of,
-  ids: BigUint64Array,
-  lines: readonly InputLines[],
-): Promise<void> {
+async function add(tx: Transaction, what: What, of: Of, { ids, lines }: HashedRows): Promise<void> {
   if (ids.length === 0) return;
   const row = { ...of, scope: idOf(of.scope), what: WHAT[what], ids: packIds(ids), lines: packLines(lines) };
   await tx.run(insertInto('history', row));
@@ -218,12 +194,48 @@ export async function noteProfile(
   await tx.run(sql`UPDATE history SET note = ${note}, job_id = ${job} WHERE send = ${send}`);
 }
 
-function knownRows(ids: Uint8Array, lines: Uint8Array): KnownRows[] {
-  const all = unpackIds(ids);
-  let from = 0;
-  return unpackLines(lines).map(({ input, lines }) => {
-    const rows = { input, lines, ids: all.subarray(from, from + lines.length) };
-    from += lines.length;
-    return rows;
+const ID_BYTES = 6;
+const MASK = (1n << BigInt(8 * ID_BYTES)) - 1n;
+
+/**
+ * The part of a hash that is stored. With 100 million stored rows, one lookup in about three million finds a row of
+ * another id.
+ */
+export const shortId = (hash: bigint): bigint => hash & MASK;
+
+/** Packs the stored part of each hash: the low bytes, which come first, as in all stored hashes. */
+const packIds = (hashes: BigUint64Array): Uint8Array => bytesOf(hashes).filter((_, at) => at % 8 < ID_BYTES);
+
+/** Reverses `packIds`: returns `shortId` of each hash. */
+function unpackIds(packed: Uint8Array): BigUint64Array {
+  const bytes = new Uint8Array((packed.length / ID_BYTES) * 8);
+  packed.forEach((byte, at) => {
+    bytes[Math.floor(at / ID_BYTES) * 8 + (at % ID_BYTES)] = byte;
   });
+  return hashesOf(bytes);
+}
+
+/** Packs for each input: its index, its number of lines, and how far each line is from the one before. */
+function packLines(inputs: readonly InputLines[]): Uint8Array {
+  const numbers = inputs.flatMap(({ input, lines }) => [
+    ...[input, lines.length],
+    ...Array.from(lines, (line, row) => line - (lines[row - 1] ?? 0)),
+  ]);
+  return deflateRawSync(Float64Array.from(numbers));
+}
+
+/** Reverses `packLines`: the input and line of each row. */
+function unpackLines(packed: Uint8Array): { input: number; line: number }[] {
+  const numbers = new Float64Array(Uint8Array.from(inflateRawSync(packed)).buffer);
+  const rows: { input: number; line: number }[] = [];
+  for (let at = 0; at < numbers.length; ) {
+    const [input, count] = [numbers[at]!, numbers[at + 1]!];
+    const end = at + 2 + count;
+    for (let line = 0, row = at + 2; row < end; row++) {
+      line += numbers[row]!;
+      rows.push({ input, line });
+    }
+    at = end;
+  }
+  return rows;
 }

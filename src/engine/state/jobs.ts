@@ -2,11 +2,9 @@
 import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
-import type { Access } from './access.js';
-import { type Sql, sql, type Transaction, upsertInto } from './database.js';
-import { addScope, idOf, type Scope } from './scopes.js';
+import { type Access, addScope, idOf, type Scope } from './access.js';
+import { type Sql, STORED, sql, storedJson, type Transaction, upsertInto } from './database.js';
 import { endJob, linkProfile } from './send-table.js';
-import { STORED, storedJson } from './stored-json.js';
 
 /** A job that a command submitted, as it was last seen. */
 export interface KnownJob {
@@ -80,12 +78,7 @@ export class Jobs {
     return this.access.write(async (tx) => {
       const seen = await tx.get<JobRow>(sql`SELECT * FROM jobs WHERE ${isJob(scope, job.job_id)}`);
       if (!seen) return;
-      const isNew = job.status === 'completed' && seen.status !== 'completed';
-      await tx.run(
-        sql`UPDATE jobs SET status = ${job.status}, record = ${JSON.stringify(job)}, seen_at = ${now},
-            seconds = ${isNew ? secondsOf(seen, now) : seen.seconds}, missing_since = NULL
-          WHERE ${isJob(scope, job.job_id)}`,
-      );
+      await see(tx, scope, job, seen, now);
       if (!isFinal(job.status)) return;
       const isWhole = job.status === 'completed' && !isShort(job, seen.rows);
       // The job completed at some time after it was last seen. The earliest possible time counts, so that
@@ -119,13 +112,10 @@ export class Jobs {
    */
   lost(scope: Scope, job_id: string): Promise<void> {
     return this.access.write(async (tx) => {
-      const known = await tx.get<JobRow>(sql`SELECT record FROM jobs WHERE ${isJob(scope, job_id)}`);
+      const known = await tx.get<JobRow>(sql`SELECT * FROM jobs WHERE ${isJob(scope, job_id)}`);
       if (known) {
-        const record = { ...storedJson<Job>(known.record, STORED.job, job_id), status: 'unknown' };
-        await tx.run(
-          sql`UPDATE jobs SET status = 'unknown', record = ${JSON.stringify(record)}, seen_at = ${this.access.time()}
-            WHERE ${isJob(scope, job_id)}`,
-        );
+        const record = storedJson<Job>(known.record, STORED.job, job_id);
+        await see(tx, scope, { ...record, job_id, status: 'unknown' }, known, this.access.time());
       }
       await endJob(tx, scope, job_id, 'gone', this.access.now());
     });
@@ -173,6 +163,16 @@ export async function putJob(
   const seen = { run, kind, rows, status: job.status, record, seen_at: now, missing_since: null };
   const all = { scope: idOf(scope), job_id: job.job_id, submitted_at: now, ...seen };
   await tx.run(upsertInto('jobs', 'scope, job_id', all, Object.keys(seen)));
+}
+
+/** Records a job as it is seen now. @param now ISO 8601 */
+async function see(tx: Transaction, scope: Scope, job: Job, before: JobRow, now: string): Promise<void> {
+  const isNew = job.status === 'completed' && before.status !== 'completed';
+  const seconds = isNew ? secondsOf(before, now) : before.seconds;
+  await tx.run(
+    sql`UPDATE jobs SET status = ${job.status}, record = ${JSON.stringify(job)}, seen_at = ${now},
+        seconds = ${seconds}, missing_since = NULL WHERE ${isJob(scope, job.job_id)}`,
+  );
 }
 
 /**

@@ -8,20 +8,18 @@
  */
 import type { CellColumns } from '../fingerprints/cells.js';
 import { FingerprintIndex } from '../fingerprints/index.js';
-import { hashesOf, wordsOf } from '../fingerprints/tables.js';
+import { hashesOf, IdRows, wordsOf } from '../fingerprints/tables.js';
 import type { Kind } from '../model.js';
-import type { Access } from './access.js';
-import { type Reader, type Sql, sql } from './database.js';
+import { type Access, addScope, idOf, type Scope } from './access.js';
+import { type Reader, raw, type Sql, STORED, sql, storedOrNull } from './database.js';
+import type { RequestRest } from './requests.js';
 import { cellsOf, keepRows, printsOf, type StoredPrints, slicesOf } from './rows.js';
-import { addScope, idOf, type Scope, sameScope } from './scopes.js';
 import { doubtAt, isOfKind, newestSend, SEND } from './send-table.js';
-import { IdTable } from './sent-ids.js';
-import { STORED, storedJson } from './stored-json.js';
 
 /** With fewer rows, compaction is not worth its time. */
 const FEW_ROWS = 1_000;
 /**
- * How many ids are compared in one pass, at 16 bytes each. With more ids, the rows are read in several
+ * How many ids are compared in one pass, at 18 bytes each. With more ids, the rows are read in several
  * passes.
  */
 const IDS_AT_ONCE = 3_000_000;
@@ -33,9 +31,18 @@ const OTHERS = 0xffff_ffff;
 const isSent = (scope: Scope, kind: Kind): Sql =>
   sql`${isOfKind(scope, kind)} AND sends.state <> ${SEND.verified}`;
 
+/** A send with its rows. `request`: if it is a part of one row that was rejected, since a search has found it at fault. */
+interface SentPrints extends StoredPrints {
+  send: number;
+  run: string | null;
+  at: string | null;
+  is_completed: number;
+  request: string | null;
+}
+
 export class Known {
-  /** How many ids the last `load` found. The number of ids never decreases. */
-  #loaded: { scope: Scope; kind: Kind; ids: number } | null = null;
+  /** How many ids `load` has found, by scope and kind. The number of ids never decreases. */
+  readonly #loaded = new Map<string, number>();
 
   constructor(
     private readonly access: Access,
@@ -52,24 +59,20 @@ export class Known {
     const now = this.access.time();
     return this.access.read(async (on) => {
       const index = new FingerprintIndex(await countRows(on, isSent(scope, kind)));
-      const sends = on.each<
-        StoredPrints & { send: number; is_completed: number } & Record<
-            'run' | 'at' | 'rejected',
-            string | null
-          >
-      >(
-        // A part of one row that was rejected: a search has found it to be at fault.
-        sql`SELECT send, sends.run, CASE sends.state WHEN ${SEND.completed} THEN 1 ELSE 0 END AS is_completed,
-            completed_at AS at, ids, contents, records, reason AS rejected
-          FROM sends JOIN fingerprints USING (send) LEFT JOIN requests ON requests.request = sends.request
-            AND requests.state = 'rejected' AND parent IS NOT NULL AND rows + requests.merged = 1
+      const sends = on.each<SentPrints>(
+        sql`SELECT send, sends.run, completed_at AS at, ids, contents, records, record AS request,
+            CASE sends.state WHEN ${SEND.completed} THEN 1 ELSE 0 END AS is_completed
+          FROM sends JOIN fingerprints USING (send) LEFT JOIN requests ON requests.run = sends.run
+            AND requests.seq = sends.seq AND requests.state = 'rejected' AND parent IS NOT NULL AND rows = 1
           WHERE ${isSent(scope, kind)} ORDER BY send`,
       );
-      for await (const { send, run, is_completed, at, rejected, ...prints } of sends) {
+      for await (const { send, run, is_completed, at, request, ...prints } of sends) {
         const old = since !== null && (at === null || at < since || at > now);
-        index.apply(printsOf(prints), is_completed === 1, { send, run, old }, rejected);
+        const rejected = storedOrNull<RequestRest>(request, STORED.request, run ?? '');
+        const reason = rejected?.merged === 0 ? rejected.reason : null;
+        index.apply(printsOf(prints), is_completed === 1, { send, run, old }, reason);
       }
-      this.#loaded = { scope, kind, ids: index.size };
+      this.#loaded.set(JSON.stringify([scope, kind]), index.size);
       return index;
     });
   }
@@ -79,12 +82,7 @@ export class Known {
     return this.access.read((on) => cellsOf(on, send));
   }
 
-  /** A number that changes when ids of the kind are sent. */
-  newest(scope: Scope, kind: Kind): Promise<number> {
-    return this.access.read((on) => newestSend(on, scope, kind));
-  }
-
-  /** A text that changes when something is sent, or seen completed. */
+  /** A text that changes when ids of the kind are sent, or seen completed. */
   mark(scope: Scope, kind: Kind): Promise<string> {
     return this.access.read(async (on) => {
       const last = await on.get<{ at: string | null }>(
@@ -102,14 +100,19 @@ export class Known {
 
   /** Column types of the last import by key, for warnings about changed types. */
   async columnTypes(scope: Scope, kind: Kind): Promise<Map<string, string>> {
-    return new Map((await this.access.read((on) => columnTypesOf(on, scope)))[kind]);
+    const row = await this.access.read((on) =>
+      on.get<{ scope: number; types: string | null }>(
+        sql`SELECT scope, ${typesOf(kind)} AS types FROM scopes WHERE scope = ${idOf(scope)}`,
+      ),
+    );
+    return new Map(storedOrNull<[string, string][]>(row?.types ?? null, STORED[kind], row?.scope ?? 0));
   }
 
   setColumnTypes(scope: Scope, kind: Kind, types: ReadonlyMap<string, string>): Promise<void> {
+    const set = sql`UPDATE scopes SET ${typesOf(kind)} = ${JSON.stringify([...types])} WHERE scope = ${idOf(scope)}`;
     return this.access.write(async (tx) => {
       await addScope(tx, scope);
-      const all = JSON.stringify({ ...(await columnTypesOf(tx, scope)), [kind]: [...types] });
-      await tx.run(sql`UPDATE scopes SET column_types = ${all} WHERE scope = ${idOf(scope)}`);
+      await tx.run(set);
     });
   }
 
@@ -119,9 +122,7 @@ export class Known {
    * @param ids a lower bound for the number of ids, which may save reading all rows
    */
   async compact(scope: Scope, kind: Kind, ids = 0): Promise<void> {
-    const loaded = this.#loaded;
-    const isLoaded = loaded?.kind === kind && sameScope(loaded.scope, scope);
-    const fewest = Math.max(isLoaded ? loaded.ids : 0, ids);
+    const fewest = Math.max(this.#loaded.get(JSON.stringify([scope, kind])) ?? 0, ids);
     const stays = await this.access.read((on) => this.#outdated(on, isSent(scope, kind), fewest));
     if (stays === null) return;
     // Oldest first: after a crash in between, no outdated row may remain while the row that made it outdated
@@ -143,31 +144,36 @@ export class Known {
     const stays = new Map<number, Uint8Array>();
     const parts = Math.ceil(stored / this.idsAtOnce);
     for (let part = 0; part < parts; part++) {
-      // The number of the run that sent each id last, or `OTHERS`. Runs and single profiles get numbers from 1.
-      const newest = new IdTable(Math.ceil((1.1 * stored) / parts) + FEW_ROWS);
+      // For each id, the number of the run that sent it last, or `OTHERS`. Runs and single profiles get numbers from 1.
+      const room = Math.ceil((1.1 * stored) / parts) + FEW_ROWS;
+      const last = new IdRows(room);
+      const runOf = new Uint32Array(room + 1);
       const runs = new Map<string | number, number>();
       const sends = on.each<{ send: number; run: string | null; ids: Uint8Array; is_open: number }>(
         sql`SELECT send, run, ids, CASE WHEN state = ${SEND.pending} OR ${doubtAt(this.access.now())} THEN 1 ELSE 0 END AS is_open
           FROM sends JOIN fingerprints USING (send) WHERE ${sent} ORDER BY send DESC`,
       );
-      for await (const row of sends) {
-        const own = runs.get(row.run ?? row.send) ?? runs.size + 1;
-        runs.set(row.run ?? row.send, own);
-        const ids = hashesOf(row.ids);
-        const words = wordsOf(ids);
-        for (let at = ids.length - 1; at >= 0; at--) {
+      for await (const { send, run, is_open, ...stored } of sends) {
+        const own = runs.get(run ?? send) ?? runs.size + 1;
+        runs.set(run ?? send, own);
+        const words = wordsOf(hashesOf(stored.ids));
+        for (let at = words.length / 2 - 1; at >= 0; at--) {
           const [low, high] = [words[2 * at]!, words[2 * at + 1]!];
           if (high % parts !== part) continue;
-          const by = newest.putFirst(low, high, own);
-          if (by === 0 || by === own) continue;
-          // Rows that a run sent before another run sent the id are outdated, even if the run sent the id
-          // again later.
-          if (by !== OTHERS) newest.set(ids[at]!, OTHERS);
-          if (row.is_open === 1) continue;
-          const rows = stays.get(row.send) ?? new Uint8Array(ids.length).fill(1);
-          rows[at] = 0;
-          stays.set(row.send, rows);
-          dropped++;
+          const row = last.rowAt(low, high);
+          if (row === 0) {
+            last.add(low, high);
+            runOf[last.size] = own;
+          } else if (runOf[row] !== own) {
+            // Rows that a run sent before another run sent the id are outdated, even if the run sent the id
+            // again later.
+            runOf[row] = OTHERS;
+            if (is_open === 1) continue;
+            const rows = stays.get(send) ?? new Uint8Array(words.length / 2).fill(1);
+            rows[at] = 0;
+            stays.set(send, rows);
+            dropped++;
+          }
         }
       }
     }
@@ -183,12 +189,5 @@ async function countRows(on: Reader, sent: Sql): Promise<number> {
   return row!.stored;
 }
 
-/** The type of each column by its key, of each kind. */
-type ColumnTypes = Partial<Record<Kind, [string, string][]>>;
-
-async function columnTypesOf(on: Reader, scope: Scope): Promise<ColumnTypes> {
-  const row = await on.get<{ scope: number; column_types: string }>(
-    sql`SELECT scope, column_types FROM scopes WHERE scope = ${idOf(scope)}`,
-  );
-  return row ? storedJson<ColumnTypes>(row.column_types, STORED.columnTypes, row.scope) : {};
-}
+/** SQL: the column with the type of each column of a kind by its key. */
+const typesOf = (kind: Kind): Sql => raw(`${kind}_types`);

@@ -4,60 +4,35 @@
  * outcome.
  */
 import type { FingerprintColumns } from '../fingerprints/index.js';
-import type { Transaction } from './database.js';
-import { rowsOfEach } from './rows.js';
-import { sameScope } from './scopes.js';
-import { isOpen, openSends, othersSince, type Whose } from './send-table.js';
-import { IdTable, rowsIn, type SentRows } from './sent-ids.js';
+import { raw, type Sql, sql, type Transaction } from './database.js';
+import { openSends, othersSince, type Whose } from './send-table.js';
+import { SentIds } from './sends.js';
 
-/** Larger than the number of any send. */
-const EVER = 0xffff_ffff;
+/** In place of a send: not known which send the service processed last. */
+const EVER = 0;
 
-/** Open sends from before this session, or of other processes. */
-interface Others {
-  /** The sends from which it was read. */
-  sends: readonly SentRows[];
-  /** For each id: the position of its content in `contents`, counted from 1. */
-  places: IdTable;
-  /** The content of each id; 0 if every content counts as different from it. */
-  contents: BigUint64Array;
-}
-
-const isSame = (some: readonly SentRows[], others: readonly SentRows[]): boolean =>
-  some.length === others.length &&
-  some.every(({ send, job_id }, at) => send === others[at]!.send && job_id === others[at]!.job_id);
+/** SQL: one of some sends. */
+const isOneOf = (sends: Iterable<number>): Sql => raw(`send IN (${[EVER, ...sends].join(', ')})`);
 
 /**
  * For one session of one run and kind. Sends of the session share only ids that appear more than once in its
  * inputs.
  */
 export class Overlaps {
-  /** The number from which sends of the run belong to this session. */
-  readonly #first: number;
-  /** Open sends of others since then, and the last send that was looked at. */
-  #foreign: number[] = [];
+  /** The last send that was looked at; at first, the last one before the session. */
   #seen: number;
+  /** Open sends from before this session, or of other processes. A closed send never opens again. */
+  #others: SentIds | null = null;
   /** For each id that appears more than once: its last send in this session, or `EVER`. */
   readonly #own = new Map<bigint, number>();
-  #others: Others = { sends: [], places: new IdTable(0), contents: new BigUint64Array() };
 
   /** @param newest number of the last send before the session */
   constructor(
     private readonly whose: Whose,
-    private readonly session: number,
     newest: number,
     private readonly now: () => number,
   ) {
-    this.#first = newest + 1;
     this.#seen = newest;
-  }
-
-  /** Whether it is that of this session. */
-  isOf({ scope, kind, run }: Whose, session: number): boolean {
-    const { whose } = this;
-    return (
-      session === this.session && run === whose.run && kind === whose.kind && sameScope(scope, whose.scope)
-    );
   }
 
   /**
@@ -72,16 +47,15 @@ export class Overlaps {
     prints: FingerprintColumns,
     shared: ReadonlySet<bigint>,
   ): Promise<FingerprintColumns> {
-    const { places, contents } = await this.#othersNow(tx, send);
+    const others = await this.#othersNow(tx, send);
     const held = await this.#heldOf(tx, shared);
     // Ids that an unfinished request had at that time are not remembered until the session ends, because it is not
     // known which request the service processed last.
     for (const id of shared) this.#own.set(id, held.has(id) ? EVER : send);
-    if (places.size === 0 && held.size === 0) return prints;
+    if (others.isEmpty && held.size === 0) return prints;
     const kept = { ...prints, contents: prints.contents.slice(), records: prints.records.slice() };
     for (const [at, id] of prints.ids.entries()) {
-      const place = places.get(id);
-      if (!held.has(id) && (place === 0 || contents[place - 1] === prints.contents[at])) continue;
+      if (!held.has(id) && !others.conflicts(id, prints.contents[at]!)) continue;
       kept.contents[at] = 0n;
       kept.records[at] = 0n;
     }
@@ -90,41 +64,25 @@ export class Overlaps {
 
   /** Ids that an unfinished request of this session has. */
   async #heldOf(tx: Transaction, shared: ReadonlySet<bigint>): Promise<Set<bigint>> {
-    const open = new Map([[EVER, true]]);
-    const held = new Set<bigint>();
-    for (const id of shared) {
-      const send = this.#own.get(id);
-      if (send === undefined) continue;
-      if (!open.has(send)) open.set(send, await isOpen(tx, send, this.now()));
-      if (open.get(send)) held.add(id);
-    }
-    return held;
+    const before = [...shared].filter((id) => this.#own.has(id));
+    if (before.length === 0) return new Set();
+    const sends = new Set(before.map((id) => this.#own.get(id)!));
+    const open = await openSends(tx, this.whose, isOneOf(sends), this.now());
+    const held = new Set([EVER, ...open.map((one) => one.send)]);
+    return new Set(before.filter((id) => held.has(this.#own.get(id)!)));
   }
 
   /** Reads the rows of open sends again only if there are others than last time, because that takes long. */
-  async #othersNow(tx: Transaction, send: number): Promise<Others> {
-    this.#foreign.push(...(await othersSince(tx, this.#seen, this.whose)));
+  async #othersNow(tx: Transaction, send: number): Promise<SentIds> {
+    const before = this.#others;
+    const added = before ? await othersSince(tx, this.#seen, this.whose) : [];
+    const which = before
+      ? isOneOf([...before.sends.map((one) => one.send), ...added])
+      : sql`send <= ${this.#seen}`;
+    const sends = await openSends(tx, this.whose, which, this.now());
     this.#seen = send;
-    const sends = await openSends(tx, this.whose, this.#first, this.#foreign, this.now());
-    // A closed send never opens again.
-    this.#foreign = sends.map((one) => one.send).filter((one) => one >= this.#first);
-    if (isSame(sends, this.#others.sends)) return this.#others;
-    const numbers = sends.map(({ send }) => send);
-    const places = new IdTable(rowsIn(sends));
-    const contents = new BigUint64Array(rowsIn(sends));
-    let next = 0;
-    for await (const prints of rowsOfEach(tx, numbers)) {
-      const { job_id } = sends[next++]!;
-      for (const [at, id] of prints.ids.entries()) {
-        const content = job_id === null ? prints.contents[at]! : 0n;
-        const place = places.get(id);
-        if (place === 0) {
-          places.set(id, places.size + 1);
-          contents[places.size - 1] = content;
-        } else if (contents[place - 1] !== content) contents[place - 1] = 0n;
-      }
-    }
-    this.#others = { sends, places, contents };
+    const isSame = JSON.stringify(sends) === JSON.stringify(before?.sends);
+    this.#others = before && isSame ? before : await SentIds.read(tx, sends);
     return this.#others;
   }
 }

@@ -1,22 +1,41 @@
 /** The store of requests: records them and what they send, many in one transaction, from this thread or from another one. */
 import type { FingerprintColumns } from '../fingerprints/index.js';
 import type { Kind } from '../model.js';
-import { type Access, nextNumber } from './access.js';
+import { type Access, nextNumber, type Scope } from './access.js';
 import type { Recorded, Writer } from './backend.js';
-import { Commits } from './commits.js';
 import { sql, type Transaction } from './database.js';
+import { stateError } from './folder.js';
 import { putHistory, type RequestRows } from './history.js';
 import { putJob } from './jobs.js';
 import { Overlaps } from './overlaps.js';
 import { putRequest, type RequestRecord, requestsOf } from './requests.js';
 import { putRows } from './rows.js';
-import type { Scope } from './scopes.js';
 import { addSend, newestSend, SEND, unlinkSends, updateSend } from './send-table.js';
 
+/** How long an acknowledgement waits for the next intent, milliseconds. */
+const PATIENCE_MS = 10;
+
+interface Waiting {
+  records: readonly Recorded[];
+  resolve(): void;
+  reject(error: unknown): void;
+}
+
+/**
+ * Group commit: records that are requested in one turn of the event loop, or during another commit, share one
+ * transaction, and so one wait for the disk. An acknowledgement waits a few milliseconds for the next intent.
+ * Each record is still committed before anything depends on it.
+ */
 export class Requests {
-  readonly #commits: Commits<Recorded>;
   /** The sends of the current session; null if the next record begins a new one. */
-  #overlaps: Overlaps | null = null;
+  #overlaps: { key: string; of: Overlaps } | null = null;
+  #waiting: Waiting[] = [];
+  /** The two timers that write what waits. */
+  #soon: NodeJS.Immediate | undefined;
+  #late: NodeJS.Timeout | undefined;
+  /** The groups that are being written, one after the other. */
+  #writing: Promise<void> = Promise.resolve();
+  #failure: unknown;
 
   /**
    * @param check throws if records may be lost, or a lock is
@@ -27,11 +46,7 @@ export class Requests {
     private readonly check: () => void = () => {},
     private readonly writer?: Writer,
   ) {
-    this.#commits = new Commits(
-      (some) => (writer?.isStarted ? writer.put(some, access.now()) : this.write(some)),
-      access.folder,
-    );
-    access.flush = () => this.#commits.flush();
+    access.flush = () => this.#flush();
   }
 
   /** The requests of a run, in the order of their numbers. */
@@ -42,7 +57,7 @@ export class Requests {
   /**
    * Records a request as it is now, and resolves when that is on disk. An acknowledgement also records the
    * job, and may wait a few milliseconds for the next intent. Calls in one turn of the event loop are written
-   * together. After a failure, all later calls fail.
+   * together. After a failure, all later calls fail: nothing may be sent that cannot be recorded (contract §4).
    * @param prints fingerprints of its rows; only for the first commit of a session, which is the intent. They
    * clear earlier fingerprints of the same ids. Ids that another open send has are not remembered, except for
    * `shared` ones
@@ -65,14 +80,12 @@ export class Requests {
     // A copy, because the caller changes the record later. An acknowledgement waits for the next intent, which saves a
     // wait for the disk.
     const isSoon = request.state !== 'acknowledged';
-    await this.#commits.commit([{ run, scope, kind, request: { ...request }, sent }], isSoon);
+    await this.#commit([{ run, scope, kind, request: { ...request }, sent }], isSoon);
   }
 
   /** Records several requests in one transaction. None of them may be about to be sent. @throws StateError */
   recordAll(run: string, scope: Scope, kind: Kind, some: readonly RequestRecord[]): Promise<void> {
-    return this.#commits.commit(
-      some.map((request) => ({ run, scope, kind, request: { ...request }, sent: null })),
-    );
+    return this.#commit(some.map((request) => ({ run, scope, kind, request: { ...request }, sent: null })));
   }
 
   /** Call this before recording many requests: starts a thread that writes them, if the database has one. */
@@ -85,7 +98,39 @@ export class Requests {
    * @throws StateError if something could not be written
    */
   written(): Promise<void> {
-    return this.#commits.commit([]);
+    return this.#commit([]);
+  }
+
+  #commit(records: readonly Recorded[], soon = true): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ records, resolve, reject });
+      if (soon) this.#soon ??= setImmediate(() => void this.#flush());
+      else this.#late ??= setTimeout(() => void this.#flush(), PATIENCE_MS);
+    });
+  }
+
+  /** Writes everything that waits. Never rejects: failures reject the promises of `#commit`. */
+  #flush(): Promise<void> {
+    clearImmediate(this.#soon);
+    clearTimeout(this.#late);
+    this.#soon = undefined;
+    this.#late = undefined;
+    this.#writing = this.#writing.then(() => this.#writeGroup(this.#waiting.splice(0)));
+    return this.#writing;
+  }
+
+  async #writeGroup(group: readonly Waiting[]): Promise<void> {
+    if (group.length === 0) return;
+    try {
+      const records = group.flatMap((one) => one.records);
+      if (this.#failure) throw this.#failure;
+      if (this.writer?.isStarted) await this.writer.put(records, this.access.now());
+      else await this.write(records);
+      for (const { resolve } of group) resolve();
+    } catch (error) {
+      this.#failure ??= stateError(error, 'record the import', this.access.folder);
+      for (const { reject } of group) reject(this.#failure);
+    }
   }
 
   /** Writes records in one transaction, which the database may run again from the start. */
@@ -101,36 +146,35 @@ export class Requests {
 
   async #put(tx: Transaction, recorded: Recorded): Promise<void> {
     const { run, scope, kind, request, sent } = recorded;
+    const { seq, state, job } = request;
     const now = this.access.now();
-    const id = await putRequest(tx, run, request);
+    await putRequest(tx, run, request);
     if (sent) {
-      await unlinkSends(tx, sql`${id}`);
+      await unlinkSends(tx, sql`run = ${run} AND seq = ${seq}`);
       // Rows that are rejected before they are sent are only noted.
-      if (request.state !== 'rejected') await this.#send(tx, recorded, sent, id);
-      const of = { run, scope, kind, request: id, at: now };
-      if (sent.rows) await putHistory(tx, of, sent.prints.ids, sent.rows);
+      if (state !== 'rejected') await this.#send(tx, recorded, sent);
+      if (sent.rows) await putHistory(tx, { run, scope, kind, seq, at: now }, sent.prints.ids, sent.rows);
     }
-    const { job } = request;
     if (job) await putJob(tx, scope, job, { run, kind, rows: request.rows }, this.access.time());
     // The send of an intent was added with this state above.
-    if (!sent || request.state !== 'intent') await updateSend(tx, id, request, now);
+    if (!sent || state !== 'intent') await updateSend(tx, run, request, now);
   }
 
   /** Adds a send with the rows of a request. Does nothing if there are none. */
   async #send(
     tx: Transaction,
-    { run, scope, kind }: Recorded,
+    { run, scope, kind, request: { seq } }: Recorded,
     { prints, shared, session }: NonNullable<Recorded['sent']>,
-    request: number,
   ): Promise<void> {
     if (prints.ids.length === 0) return;
     const { now } = this.access;
     const whose = { run, scope, kind };
-    if (!this.#overlaps?.isOf(whose, session))
-      this.#overlaps = new Overlaps(whose, session, await newestSend(tx, scope, kind), now);
+    const key = JSON.stringify([whose, session]);
+    if (this.#overlaps?.key !== key)
+      this.#overlaps = { key, of: new Overlaps(whose, await newestSend(tx, scope, kind), now) };
     const send = await nextNumber(tx);
-    const remembered = await this.#overlaps.remembered(tx, send, prints, shared);
-    await addSend(tx, send, { ...whose, request, state: SEND.pending, doubt: now() });
+    const remembered = await this.#overlaps.of.remembered(tx, send, prints, shared);
+    await addSend(tx, send, { ...whose, seq, state: SEND.pending, doubt: now() });
     await putRows(tx, send, remembered);
   }
 }

@@ -1,8 +1,7 @@
 /** Records of rejects files: how their rows were read, and how each file is recognized. */
 import { bytesOf, hashesOf } from '../fingerprints/tables.js';
 import type { Access } from './access.js';
-import { insertInto, type Sql, sql } from './database.js';
-import { STORED, storedJson, storedOrNull } from './stored-json.js';
+import { insertInto, type Sql, STORED, sql, storedJson, storedOrNull } from './database.js';
 
 export interface RejectsRecord {
   /** The run that the rows of the file name (`_profiles_run`). */
@@ -30,41 +29,42 @@ export type WrittenRejects = RejectsRecord & { /** ISO 8601. */ written_at: stri
 /** How long to keep records of files without a run: dry runs write rejects files, too. */
 const KEEP_DAYS = 90;
 
-type RejectsRow = Omit<WrittenRejects, 'mark' | 'reading' | 'unedited' | 'unsent'> &
-  Record<'inode' | 'sha256' | 'unsent', string | null> & { reading: string; unedited: Uint8Array };
+/** The JSON of a record. */
+type Rest = Pick<RejectsRecord, 'reading' | 'unsent'>;
+type RejectsRow = Omit<WrittenRejects, 'mark' | 'unedited' | keyof Rest> & {
+  mark: string | null;
+  record: string;
+  unedited: Uint8Array;
+};
 
 export class Rejects {
   constructor(private readonly access: Access) {}
 
   /** Records a rejects file after rows were written to it. */
-  put(record: RejectsRecord): Promise<void> {
-    const { mark, reading, unedited, unsent, ...own } = record;
+  put({ mark, reading, unedited, unsent, ...own }: RejectsRecord): Promise<void> {
     const { run, input, location } = own;
-    const now = this.access.now();
-    const oldest = new Date(now - KEEP_DAYS * 86_400_000).toISOString();
+    const oldest = new Date(this.access.now() - KEEP_DAYS * 86_400_000).toISOString();
+    const row = {
+      ...own,
+      mark: mark && JSON.stringify(mark),
+      record: JSON.stringify({ reading, unsent } satisfies Rest),
+      unedited: bytesOf(unedited),
+      written_at: this.access.time(),
+    };
     return this.access.write(async (tx) => {
       await tx.run(
-        sql`DELETE FROM rejects WHERE written_at < ${oldest} AND owner NOT IN (SELECT run FROM runs)`,
+        sql`DELETE FROM rejects WHERE run = ${run} AND input = ${input}
+          OR written_at < ${oldest} AND owner NOT IN (SELECT run FROM runs)`,
       );
       // If this file replaces another one, the record of that one must not match it.
-      await tx.run(sql`UPDATE rejects SET inode = NULL, sha256 = NULL WHERE location = ${location}`);
-      await tx.run(sql`DELETE FROM rejects WHERE run = ${run} AND input = ${input}`);
-      const row = {
-        ...own,
-        inode: mark?.inode ?? null,
-        sha256: mark?.sha256 ?? null,
-        reading: JSON.stringify(reading),
-        unedited: bytesOf(unedited),
-        unsent: unsent === null ? null : JSON.stringify(unsent),
-        written_at: new Date(now).toISOString(),
-      };
+      await tx.run(sql`UPDATE rejects SET mark = NULL WHERE location = ${location}`);
       await tx.run(insertInto('rejects', row));
     });
   }
 
   /** The marks of files that were written for an input of this digest, by location. */
   async marksOf(digest: string): Promise<Map<string, NonNullable<RejectsRecord['mark']>>> {
-    const records = await this.#where(sql`digest = ${digest} AND sha256 IS NOT NULL`);
+    const records = await this.#where(sql`digest = ${digest} AND mark IS NOT NULL`);
     return new Map(records.map(({ location, mark }) => [location, mark!]));
   }
 
@@ -80,12 +80,11 @@ export class Rejects {
     const rows = await this.access.read((on) =>
       on.all<RejectsRow>(sql`SELECT * FROM rejects WHERE ${condition} ORDER BY input, run`),
     );
-    return rows.map(({ inode, sha256, reading, unedited, unsent, ...row }) => ({
+    return rows.map(({ mark, record, unedited, ...row }) => ({
       ...row,
-      mark: inode === null || sha256 === null ? null : { inode, sha256 },
-      reading: storedJson<unknown>(reading, STORED.reading, row.run),
+      ...storedJson<Rest>(record, STORED.rejects, row.run),
+      mark: storedOrNull<{ inode: string; sha256: string }>(mark, STORED.mark, row.run),
       unedited: hashesOf(unedited),
-      unsent: storedOrNull<unknown>(unsent, STORED.unsent, row.run),
     }));
   }
 }

@@ -1,7 +1,14 @@
 /** Records of requests. Reports and resumes rely only on them. */
 import type { Job } from '../service/contract.js';
-import { type Reader, sql, type Transaction, upsertInto, type Value } from './database.js';
-import { STORED, storedOrNull } from './stored-json.js';
+import {
+  type Reader,
+  STORED,
+  sql,
+  storedJson,
+  storedOrNull,
+  type Transaction,
+  upsertInto,
+} from './database.js';
 
 /**
  * - `intent`: committed before it is sent. After a crash, its outcome is unknown.
@@ -85,25 +92,11 @@ export interface RequestRecord extends RequestRange {
   job: Job | null;
 }
 
-/**
- * Number of rows of the first range that are sent, including merged ones: what the other ranges leave of the
- * total.
- */
-const rowsOfFirst = ({
-  rows,
-  merged = 0,
-  more = [],
-}: {
-  rows: number;
-  merged?: number | undefined;
-  more?: readonly { rows: number }[] | undefined;
-}): number => more.reduce((left, range) => left - range.rows, rows + merged);
-
 /** All ranges of a request, each with its number of rows that are sent, including merged ones. */
 export function rangesOf(r: RequestRecord): RequestRecord['more'] {
-  const { input, first_row, end_row, first_line, last_line } = r;
-  const first = { input, first_row, end_row, first_line, last_line, rows: rowsOfFirst(r) };
-  return [first, ...r.more];
+  const { input, first_row, end_row, first_line, last_line, more } = r;
+  const rows = more.reduce((left, range) => left - range.rows, r.rows + r.merged);
+  return [{ input, first_row, end_row, first_line, last_line, rows }, ...more];
 }
 
 /**
@@ -119,43 +112,30 @@ export function notReplaced(records: readonly RequestRecord[]): readonly Request
 export const isRejectedBefore = ({ state, failure }: Pick<RequestRecord, 'state' | 'failure'>): boolean =>
   state === 'rejected' && failure === null;
 
-type RequestRow = Omit<RequestRecord, 'job' | 'possibleDuplicate' | 'more'> &
-  Record<'more' | 'possible_duplicate' | 'record', string | null> & { request: number; run: string };
+/** What queries ask of a request; the rest is JSON. */
+type Asked = 'seq' | 'parent' | 'input' | 'rows' | 'unchanged' | 'left_out' | 'state' | 'job_id';
+/** The JSON of a request. */
+export type RequestRest = Omit<RequestRecord, Asked | 'job'>;
+type RequestRow = Pick<RequestRecord, Asked> & { run: string; record: string; job: string | null };
 
-/** The columns that never change (its rows may become fewer when it is sent again, but its ranges stay), and the others. */
-const FIXED = ['seq', 'parent', 'input', 'first_row', 'end_row', 'first_line', 'last_line'] as const;
-const COUNTS = ['rows', 'merged', 'unchanged', 'left_out', 'left_out_by', 'overtaken', 'doubtful'] as const;
-const ANSWER = ['bytes', 'digest', 'state', 'reason', 'failure', 'retries', 'job_id'] as const;
-
-/**
- * Inserts or updates a request.
- * @returns the row id, which other tables refer to
- */
-export async function putRequest(tx: Transaction, run: string, r: RequestRecord): Promise<number> {
-  const of = (columns: readonly (keyof RequestRow & keyof RequestRecord)[]): Record<string, Value> =>
-    Object.fromEntries(columns.map((column) => [column, r[column] as Value]));
-  const changing = { ...of([...COUNTS, ...ANSWER]), possible_duplicate: r.possibleDuplicate };
-  const more = r.more.length > 0 ? JSON.stringify(r.more) : null;
-  const put = upsertInto(
-    'requests',
-    'run, seq',
-    { run, more, ...of(FIXED), ...changing },
-    Object.keys(changing),
-  );
-  return (await tx.get<{ request: number }>(sql`${put} RETURNING request`))!.request;
+/** Inserts or updates a request. */
+export async function putRequest(tx: Transaction, run: string, record: RequestRecord): Promise<void> {
+  const { job: _, seq, parent, input, rows, unchanged, left_out, state, job_id, ...rest } = record;
+  const changing = { rows, unchanged, left_out, state, job_id, record: JSON.stringify(rest) };
+  const row = { run, seq, parent, input, ...changing };
+  await tx.run(upsertInto('requests', 'run, seq', row, Object.keys(changing)));
 }
 
 /** All requests of a run, in the order of their numbers, with their jobs as last seen. */
 export async function requestsOf(on: Reader, run: string): Promise<RequestRecord[]> {
   const rows = await on.all<RequestRow>(
-    sql`SELECT requests.*, jobs.record FROM requests JOIN runs USING (run)
+    sql`SELECT requests.*, jobs.record AS job FROM requests JOIN runs USING (run)
       LEFT JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
       WHERE requests.run = ${run} ORDER BY seq`,
   );
-  return rows.map(({ record, more, possible_duplicate, request: _id, run: _run, ...rest }) => ({
-    ...rest,
-    more: storedOrNull<RequestRecord['more']>(more, STORED.ranges, run) ?? [],
-    possibleDuplicate: possible_duplicate,
-    job: storedOrNull<Job>(record, STORED.job, rest.job_id!),
+  return rows.map(({ run: _, record, job, ...row }) => ({
+    ...storedJson<RequestRest>(record, STORED.request, run),
+    ...row,
+    job: storedOrNull<Job>(job, STORED.job, row.job_id!),
   }));
 }

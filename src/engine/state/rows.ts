@@ -5,8 +5,7 @@
 import { type CellColumns, StoredCells } from '../fingerprints/cells.js';
 import type { FingerprintColumns } from '../fingerprints/index.js';
 import { bytesOf, hashesOf } from '../fingerprints/tables.js';
-import { insertInto, joined, type Reader, type Row, sql, type Transaction } from './database.js';
-import { STORED, storedJson } from './stored-json.js';
+import { insertInto, joined, type Reader, STORED, sql, storedJson, type Transaction } from './database.js';
 
 export interface StoredPrints {
   ids: Uint8Array;
@@ -20,15 +19,16 @@ const SENDS_AT_ONCE = 32;
 
 export async function putRows(tx: Transaction, send: number, prints: FingerprintColumns): Promise<void> {
   const { ids, contents, records, cells = null } = prints;
-  const row: Row & StoredPrints = {
-    send,
-    ids: bytesOf(ids),
-    contents: bytesOf(contents),
-    records: records.some((record) => record !== 0n) ? bytesOf(records) : null,
-    keys: cells && JSON.stringify(cells.keys),
-    cells: cells?.bytes ?? null,
-  };
-  await tx.run(insertInto('fingerprints', row));
+  await tx.run(
+    insertInto('fingerprints', {
+      send,
+      ids: bytesOf(ids),
+      contents: bytesOf(contents),
+      records: records.some((record) => record !== 0n) ? bytesOf(records) : null,
+      keys: cells && JSON.stringify(cells.keys),
+      cells: cells?.bytes ?? null,
+    }),
+  );
 }
 
 /** Adds rows whose contents are not remembered. */
@@ -37,23 +37,20 @@ export function putIds(tx: Transaction, send: number, ids: BigUint64Array): Prom
   return putRows(tx, send, { ids, contents: none, records: none });
 }
 
-/** The rows of one send, in the order of the request; none if compaction has deleted them. */
-export async function rowsOf(on: Reader, send: number): Promise<FingerprintColumns> {
-  for await (const rows of rowsOfEach(on, [send])) return rows;
-  throw new Error('a send has rows, or none');
-}
-
-/** The rows of several sends, in the order of `sends`. */
-export async function* rowsOfEach(on: Reader, sends: readonly number[]): AsyncGenerator<FingerprintColumns> {
-  const nothing = new Uint8Array();
+/** The rows of several sends, in the order of `sends`. A send has none if compaction has deleted them. */
+export async function* rowsOf(on: Reader, sends: readonly number[]): AsyncGenerator<FingerprintColumns> {
   for (const some of slicesOf(sends)) {
     const rows = await on.all<StoredPrints & { send: number }>(
       sql`SELECT send, ids, contents, records FROM fingerprints WHERE send IN (${joined(some)})`,
     );
-    const found = new Map(rows.map((row) => [row.send, row]));
-    for (const send of some)
-      yield printsOf(found.get(send) ?? { ids: nothing, contents: nothing, records: null });
+    for (const send of some) yield printsOf(rows.find((row) => row.send === send));
   }
+}
+
+/** The ids of one send, in the order of the request. */
+export async function idsOf(on: Reader, send: number): Promise<BigUint64Array> {
+  for await (const { ids } of rowsOf(on, [send])) return ids;
+  throw new Error('a send has rows, or none');
 }
 
 /** Short hashes of the cells of a send, to count changes by key; null if they were not recorded. */
@@ -66,22 +63,22 @@ export async function cellsOf(on: Reader, send: number): Promise<CellColumns | n
 
 /** Deletes all rows of a send except some, and the send if there is none. @param stays for each row 1 if it stays */
 export async function keepRows(tx: Transaction, send: number, stays: Uint8Array): Promise<void> {
-  const { ids, contents, records } = await rowsOf(tx, send);
-  // Another process has deleted or rewritten it in the meantime.
-  if (ids.length !== stays.length) return;
-  const kept = [...stays.keys()].filter((at) => stays[at] === 1);
-  if (kept.length === 0) {
-    await tx.run(sql`DELETE FROM sends WHERE send = ${send}`);
-    return;
+  for await (const { ids, contents, records } of rowsOf(tx, [send])) {
+    // Another process has deleted or rewritten it in the meantime.
+    if (ids.length !== stays.length) return;
+    const kept = [...stays.keys()].filter((at) => stays[at] === 1);
+    const of = (values: BigUint64Array): BigUint64Array => BigUint64Array.from(kept, (at) => values[at]!);
+    const stored = await cellsOf(tx, send);
+    const cells = stored && new StoredCells(stored).select(kept);
+    await tx.run(sql`DELETE FROM ${kept.length > 0 ? sql`fingerprints` : sql`sends`} WHERE send = ${send}`);
+    if (kept.length > 0)
+      await putRows(tx, send, { ids: of(ids), contents: of(contents), records: of(records), cells });
   }
-  const of = (values: BigUint64Array): BigUint64Array => BigUint64Array.from(kept, (at) => values[at]!);
-  const stored = await cellsOf(tx, send);
-  const cells = stored && new StoredCells(stored).select(kept);
-  await tx.run(sql`DELETE FROM fingerprints WHERE send = ${send}`);
-  await putRows(tx, send, { ids: of(ids), contents: of(contents), records: of(records), cells });
 }
 
-export function printsOf({ ids, contents, records }: StoredPrints): FingerprintColumns {
+const NONE: StoredPrints = { ids: new Uint8Array(), contents: new Uint8Array(), records: null };
+
+export function printsOf({ ids, contents, records } = NONE): FingerprintColumns {
   return {
     ids: hashesOf(ids),
     contents: hashesOf(contents),

@@ -8,14 +8,12 @@ import {
   type RunStatus,
   type Summary,
 } from '../model.js';
-import { type Access, nextNumber, refuseMoved } from './access.js';
-import { insertInto, sql } from './database.js';
+import { type Access, addScope, idOf, nextNumber, refuseMoved, type Scope } from './access.js';
+import { insertInto, STORED, sql, storedJson, storedOrNull, type Transaction } from './database.js';
 import type { Spools } from './folder.js';
-import { type Made, numberRun, pruneVerified } from './order.js';
+import { WHAT } from './history.js';
 import { putRequest, type RequestRecord } from './requests.js';
-import { addScope, idOf, type Scope } from './scopes.js';
-import { unlinkSends } from './send-table.js';
-import { STORED, storedJson, storedOrNull } from './stored-json.js';
+import { pruneVerified, unlinkSends } from './send-table.js';
 
 /** An input of a run. */
 export interface RunInput {
@@ -84,26 +82,26 @@ const withoutCells = (summary: Summary): Summary => ({
   warnings: [],
 });
 
-/** A row of the table, with its scope, and whether it has an unfinished job. Booleans are numbers, and the rest is JSON. */
-type RunRow = Omit<StoredRun, 'scope' | 'kinds' | 'paths' | 'hasOpenJobs' | Coded> &
-  Scope &
-  Record<Exclude<Coded, 'finished' | 'summary'>, string> & {
-    finished: number;
-    open: number;
-    summary: string | null;
-  };
-type Coded = 'finished' | 'options' | 'summary' | 'replaces' | 'inputs';
-
-/** What a run is reopened with. */
-interface Reopened extends Record<'options', unknown> {
-  requests: readonly RequestRecord[];
-  stays?: boolean;
-}
+/** What queries ask of a run; the rest is JSON. */
+type Asked = 'run' | 'status' | 'ended_by' | 'started_at' | 'ended_at';
+/** The JSON of a run. */
+export type RunRest = Omit<NewRun, Asked | 'scope' | 'finished'>;
+type RunRow = Pick<StoredRun, Asked> &
+  Scope & { finished: number; open: number; record: string; summary: string | null };
 
 /** The requests of a saved plan, and when it was made, which is the age of its data; null: now. */
 export interface PlannedRequests {
   requests: readonly RequestRecord[];
   made: Made | null;
+}
+
+interface Made {
+  /** The run that its file names. */
+  plan: string;
+  /** By the clock of its machine, ISO 8601. */
+  at: string;
+  /** The number that this state gave to it, as its file says; then that alone counts. Null: made with another state. */
+  after: number | null;
 }
 
 export class Runs {
@@ -115,8 +113,7 @@ export class Runs {
   /** Runs, newest first, or the one with this id. */
   async all({ run = null }: { run?: string | null } = {}): Promise<StoredRun[]> {
     // Of runs with the same start time, the one with the higher `began` is newer.
-    const query = sql`SELECT run, status, started_at, ended_at, summary, named_account, identity, finished, ended_by,
-        item_format, machine, replaces, options, inputs, account, region, base_url,
+    const query = sql`SELECT run, status, ended_by, started_at, ended_at, finished, record, summary, account, region, base_url,
         (SELECT count(*) FROM requests WHERE requests.run = runs.run AND requests.state = 'acknowledged') AS open
       FROM runs JOIN scopes USING (scope) WHERE ${run === null ? sql`1 = 1` : sql`run = ${run}`}
       ORDER BY started_at DESC, began DESC`;
@@ -127,18 +124,11 @@ export class Runs {
   start(run: NewRun, plan?: PlannedRequests): Promise<void> {
     return this.access.write(async (tx) => {
       await refuseMoved(tx);
-      await addScope(tx, run.scope);
-      const { named_account, identity, status, item_format, started_at, machine } = run;
-      const row = {
-        ...{ run: run.run, named_account, identity, status, item_format, started_at, machine },
-        scope: idOf(run.scope),
-        finished: Number(run.finished),
-        kinds: kindsOf(run.inputs).join(' '),
-        inputs: JSON.stringify(run.inputs),
-        options: JSON.stringify(run.options),
-        replaces: JSON.stringify(run.replaces),
-      };
-      await tx.run(insertInto('runs', row));
+      const { run: id, scope, status, finished, started_at, ...rest } = run;
+      await addScope(tx, scope);
+      const kinds = kindsOf(run.inputs).join(' ');
+      const asked = { run: id, scope: idOf(scope), kinds, status, finished: Number(finished), started_at };
+      await tx.run(insertInto('runs', { ...asked, record: JSON.stringify(rest) }));
       await numberRun(tx, run.run, plan?.made ?? null);
       for (const request of plan?.requests ?? []) await putRequest(tx, run.run, request);
     });
@@ -165,7 +155,10 @@ export class Runs {
    * @param retry reopens it with other options. `requests`: added to the run, to send rows of earlier ones again;
    * `stays`: a finished run stays so, because nothing is sent
    */
-  reopen(run: string, retry?: Reopened): Promise<void> {
+  reopen(
+    run: string,
+    retry?: { options: unknown; requests: readonly RequestRecord[]; stays?: boolean },
+  ): Promise<void> {
     this.access.session++;
     return this.access.write(async (tx) => {
       await refuseMoved(tx);
@@ -174,7 +167,7 @@ export class Runs {
         sql`UPDATE runs SET status = 'running', finished = ${finished}, ended_at = NULL WHERE run = ${run}`,
       );
       if (!retry) return;
-      await tx.run(sql`UPDATE runs SET options = ${JSON.stringify(retry.options)} WHERE run = ${run}`);
+      await edit(tx, run, () => ({ options: retry.options }));
       for (const request of retry.requests) await putRequest(tx, run, request);
     });
   }
@@ -212,21 +205,16 @@ export class Runs {
 
   /** Records the path of the rejects file of an input; null if it has none. */
   setRejectsFile(run: string, input: number, file: string | null): Promise<void> {
-    return this.access.write(async (tx) => {
-      const row = await tx.get<{ inputs: string }>(sql`SELECT inputs FROM runs WHERE run = ${run}`);
-      if (!row) return;
-      const inputs = storedJson<RunInput[]>(row.inputs, STORED.inputs, run);
-      inputs[input]!.rejects_file = file;
-      await tx.run(sql`UPDATE runs SET inputs = ${JSON.stringify(inputs)} WHERE run = ${run}`);
-    });
+    const named = (its: RunInput, at: number): RunInput =>
+      at === input ? { ...its, rejects_file: file } : its;
+    return this.access.write((tx) => edit(tx, run, ({ inputs }) => ({ inputs: inputs.map(named) })));
   }
 
   /** Deletes a run, its requests, and its spooled input. Keeps its jobs, and the ids of unfinished ones. */
   async forget(run: string): Promise<void> {
     await this.access.write(async (tx) => {
       await refuseMoved(tx);
-      // Nothing may refer to deleted requests, because their row ids may be used again.
-      await unlinkSends(tx, sql`SELECT request FROM requests WHERE run = ${run}`);
+      await unlinkSends(tx, sql`run = ${run}`);
       await tx.run(sql`DELETE FROM rejects WHERE owner = ${run} OR run = ${run}`);
       await tx.run(sql`DELETE FROM runs WHERE run = ${run}`);
       await pruneVerified(tx);
@@ -246,7 +234,7 @@ export class Runs {
       await tx.run(sql`DELETE FROM rejects WHERE owner IN (${own}) OR run IN (${own})`);
       const runs = await tx.all<{ run: string }>(sql`DELETE FROM runs WHERE ${its} RETURNING run`);
       await tx.run(sql`DELETE FROM sends WHERE ${its}`);
-      await tx.run(sql`UPDATE scopes SET column_types = '{}' WHERE ${its}`);
+      await tx.run(sql`UPDATE scopes SET companies_types = NULL, users_types = NULL WHERE ${its}`);
       return { runs, jobs: await tx.run(sql`DELETE FROM jobs WHERE ${its}`) };
     });
     for (const { run } of runs) this.spools.remove(run);
@@ -254,19 +242,56 @@ export class Runs {
   }
 }
 
-function runOf(row: RunRow): StoredRun {
-  const { account, region, base_url, open, finished, ...rest } = row;
-  const inputs = storedJson<RunInput[]>(row.inputs, STORED.inputs, row.run);
+function runOf({ account, region, base_url, open, finished, record, summary, ...row }: RunRow): StoredRun {
+  const rest = storedJson<RunRest>(record, STORED.run, row.run);
   return {
+    ...row,
     ...rest,
     scope: { account, region, base_url },
-    kinds: kindsOf(inputs),
-    paths: inputs.map((input) => input.path),
-    summary: storedOrNull<Summary>(row.summary, STORED.summary, row.run),
+    kinds: kindsOf(rest.inputs),
+    paths: rest.inputs.map((input) => input.path),
+    summary: storedOrNull<Summary>(summary, STORED.summary, row.run),
     finished: finished === 1,
     hasOpenJobs: open > 0,
-    replaces: storedJson<string[]>(row.replaces, STORED.replaces, row.run),
-    options: storedJson(row.options, STORED.options, row.run),
-    inputs,
   };
+}
+
+/** Changes the JSON of a run. */
+async function edit(
+  tx: Transaction,
+  run: string,
+  change: (record: RunRest) => Partial<RunRest>,
+): Promise<void> {
+  const row = await tx.get<{ record: string }>(sql`SELECT record FROM runs WHERE run = ${run}`);
+  if (!row) return;
+  const record = storedJson<RunRest>(row.record, STORED.run, run);
+  const edited = JSON.stringify({ ...record, ...change(record) });
+  await tx.run(sql`UPDATE runs SET record = ${edited} WHERE run = ${run}`);
+}
+
+/**
+ * Gives a new run its number `began`, the age of its data (contract §4 "A retry never overtakes"): sends, runs, and saved
+ * plans have numbers in one order. It is newer than all earlier sends, and older than later sends of other runs. The run
+ * of a plan that this state has numbered gets the number of the plan.
+ * @param made when its data was read, if that was before the run began
+ */
+async function numberRun(tx: Transaction, run: string, made: Made | null): Promise<void> {
+  const number = await nextNumber(tx);
+  const kept =
+    made && (await tx.get<{ number: number }>(sql`SELECT number FROM plans WHERE run = ${made.plan}`));
+  // A plan that was edited, or that another state made, may name the run of another plan.
+  const ofPlan = kept?.number === made?.after ? kept?.number : undefined;
+  await tx.run(sql`UPDATE runs SET began = ${ofPlan ?? number} WHERE run = ${run}`);
+  if (made === null || ofPlan !== undefined) return;
+  // Newer than runs that began before it was planned, and older than those that began since. What is later by its
+  // number or by its time counts as later: a clock may be wrong, and an older copy of the state repeats numbers.
+  const after = made.after ?? number;
+  await tx.run(
+    sql`WITH others AS (
+        SELECT began AS number, began > ${after} OR started_at > ${made.at} AS is_later FROM runs WHERE run <> ${run}
+        UNION ALL
+        SELECT send, send > ${after} OR at > ${Date.parse(made.at)} FROM history WHERE what = ${WHAT.identify})
+      UPDATE runs SET began = (SELECT coalesce(max(number), 0) FROM others WHERE NOT is_later)
+        WHERE run = ${run} AND EXISTS (SELECT 1 FROM others WHERE is_later)`,
+  );
 }

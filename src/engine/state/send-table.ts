@@ -7,11 +7,10 @@
  */
 import type { Kind } from '../model.js';
 import { isFinal } from '../service/names.js';
+import { idOf, type Scope } from './access.js';
 import { insertInto, joined, type Reader, raw, type Sql, sql, type Transaction } from './database.js';
 import { noteProfile } from './history.js';
 import type { RequestRecord } from './requests.js';
-import { idOf, type Scope } from './scopes.js';
-import type { SentRows } from './sent-ids.js';
 
 /**
  * The stored state of a send. Every send clears the fingerprints of its ids. When its job is seen to complete, they are
@@ -32,6 +31,18 @@ export interface Whose {
   run: string | null;
 }
 
+/** A send, as a query finds it. */
+export interface SentRows {
+  send: number;
+  /** Null if it is not known. */
+  run: string | null;
+  job_id: string | null;
+  /** Number of its rows. */
+  rows: number;
+  /** Where it stands in the order of data. */
+  place: number;
+}
+
 /** SQL, with `state` in its text, as the indexes need it. */
 export const HAS_JOB = sql`state = ${SEND.pending} AND job_id IS NOT NULL`;
 /** SQL: whether its outcome is in doubt at a time. */
@@ -40,14 +51,14 @@ export const isOfKind = (scope: Scope, kind: Kind): Sql => sql`scope = ${idOf(sc
 
 /** Selects sends with the number of their rows. */
 export const sentRows = (where: Sql, job: Sql = raw('job_id')): Sql =>
-  sql`SELECT send, run, ${job} AS job_id, length(ids) / 8 AS rows, send AS place
+  sql`SELECT send, run, seq, ${job} AS job_id, length(ids) / 8 AS rows, send AS place
     FROM sends JOIN fingerprints USING (send) WHERE ${where}`;
 
 /** Adds a send. `began`, the age of its data, is that of its run; for a single profile, its own number. */
 export async function addSend(
   tx: Transaction,
   send: number,
-  of: Whose & { request: number | null; state: Sql; doubt: number | null },
+  of: Whose & { seq: number | null; state: Sql; doubt: number | null },
 ): Promise<void> {
   const began = sql`coalesce((SELECT began FROM runs WHERE run = ${of.run}), ${send})`;
   await tx.run(insertInto('sends', { ...of, send, scope: idOf(of.scope), began }));
@@ -56,8 +67,8 @@ export async function addSend(
 /** Updates the send of a request from its record. It is in doubt from its intent until there is an answer. */
 export async function updateSend(
   tx: Transaction,
-  request: number,
-  { state, job, possibleDuplicate }: RequestRecord,
+  run: string,
+  { seq, state, job, possibleDuplicate }: RequestRecord,
   now: number,
 ): Promise<void> {
   const waits = state === 'intent' || state === 'unknown' || state === 'acknowledged';
@@ -67,7 +78,8 @@ export async function updateSend(
   await tx.run(
     sql`UPDATE sends SET state = ${waits ? SEND.pending : SEND.dead}, doubt = ${isInDoubt ? now : null},
         job_id = ${state === 'acknowledged' ? (job?.job_id ?? null) : null}
-      WHERE request = ${request} AND state IN (${joined([SEND.pending, ...(state === 'intent' ? [SEND.dead] : [])])})`,
+      WHERE run = ${run} AND seq = ${seq}
+        AND state IN (${joined([SEND.pending, ...(state === 'intent' ? [SEND.dead] : [])])})`,
   );
 }
 
@@ -115,15 +127,15 @@ export async function endJob(
   );
   await tx.run(
     sql`UPDATE requests SET state = 'settled' WHERE state = 'acknowledged'
-      AND request IN (SELECT request FROM sends WHERE ${ofJob} AND run = ${own.run})`,
+      AND run = ${own.run} AND seq IN (SELECT seq FROM sends WHERE ${ofJob} AND run = ${own.run})`,
   );
 }
 
 /** Removes the link between sends and requests that are sent again or deleted. Their jobs may still complete. */
 export async function unlinkSends(tx: Transaction, requests: Sql): Promise<void> {
   await tx.run(
-    sql`UPDATE sends SET request = NULL, state = CASE WHEN state = ${SEND.pending} AND job_id IS NULL
-        THEN ${SEND.dead} ELSE state END WHERE request IN (${requests})`,
+    sql`UPDATE sends SET seq = NULL, state = CASE WHEN state = ${SEND.pending} AND job_id IS NULL
+        THEN ${SEND.dead} ELSE state END WHERE seq IS NOT NULL AND ${requests}`,
   );
 }
 
@@ -133,7 +145,7 @@ export const newestSend = (on: Reader, scope: Scope, kind: Kind): Promise<number
 
 /** The number of the last send of a request; 0 if there is none. */
 export const lastSend = (on: Reader, run: string, seq: number): Promise<number> =>
-  last(on, sql`FROM sends JOIN requests USING (request) WHERE requests.run = ${run} AND seq = ${seq}`);
+  last(on, sql`FROM sends WHERE run = ${run} AND seq = ${seq}`);
 
 const last = async (on: Reader, from: Sql): Promise<number> =>
   (await on.get<{ found: number }>(sql`SELECT coalesce(max(send), 0) AS found ${from}`))!.found;
@@ -146,26 +158,33 @@ export async function othersSince(on: Reader, send: number, { scope, kind, run }
   return rows.map((row) => row.send);
 }
 
-export async function isOpen(on: Reader, send: number, now: number): Promise<boolean> {
-  const query = sql`SELECT 1 FROM sends WHERE send = ${send} AND (${HAS_JOB} OR ${doubtAt(now)})`;
-  return (await on.get(query)) !== undefined;
-}
-
-/**
- * Open sends before a number, and some after it, oldest first. `job_id` is null if a send is only in doubt.
- */
-export function openSends(
+/** Open sends, oldest first. `job_id` is null if a send is only in doubt. */
+export const openSends = (
   on: Reader,
   { scope, kind }: Whose,
-  before: number,
-  others: readonly number[],
+  which: Sql,
   now: number,
-): Promise<SentRows[]> {
+): Promise<SentRows[]> => {
   const job = sql`CASE WHEN ${HAS_JOB} THEN job_id END`;
-  const some = [sql`send < ${before}`, ...(others.length > 0 ? [raw(`send IN (${others.join(', ')})`)] : [])];
-  // Each part has an index of its own: there may be many more open sends than these.
-  const parts = [HAS_JOB, doubtAt(now)].flatMap((open) =>
-    some.map((which) => sentRows(sql`${isOfKind(scope, kind)} AND ${open} AND ${which}`, job)),
+  const where = sql`${isOfKind(scope, kind)} AND ${which} AND (${HAS_JOB} OR ${doubtAt(now)})`;
+  return on.all(sql`${sentRows(where, job)} ORDER BY send`);
+};
+
+/**
+ * SQL: true if data of this scope and kind is older than that of `runs`, and may still be sent. A plan of a recorded run
+ * names a run that is older than the plan, and has not applied it.
+ */
+export const hasOlder = (scope: Sql, kind: Sql): Sql =>
+  sql`(EXISTS (SELECT 1 FROM runs AS older WHERE older.scope = ${scope} AND older.kinds LIKE '%' || ${kind} || '%'
+      AND older.finished = 0 AND older.began < runs.began)
+    OR EXISTS (SELECT 1 FROM plans WHERE plans.scope = ${scope} AND plans.number < runs.began
+      AND NOT EXISTS (SELECT 1 FROM runs AS applied
+        WHERE applied.run = plans.run AND applied.finished = 1 AND applied.began >= plans.number)))`;
+
+/** Deletes ids that runs verified and that no older data needs anymore. */
+export async function pruneVerified(tx: Transaction): Promise<void> {
+  await tx.run(
+    sql`DELETE FROM sends WHERE state = ${SEND.verified} AND NOT EXISTS (SELECT 1 FROM runs
+      WHERE runs.run = sends.run AND ${hasOlder(sql`sends.scope`, sql`sends.kind`)})`,
   );
-  return on.all(sql`${joined(parts, ' UNION ')} ORDER BY send`);
 }

@@ -1,29 +1,107 @@
 /** The store of sends: finds them by the ids of their rows (contract §4 "Across runs"), and records single profiles. */
+import { IdRows, wordsOf } from '../fingerprints/tables.js';
 import type { Kind } from '../model.js';
 import { classOf, isInDoubt, requestStatus } from '../states.js';
-import { type Access, nextNumber, refuseMoved } from './access.js';
-import { type Sql, sql } from './database.js';
+import { type Access, addScope, nextNumber, refuseMoved, type Scope } from './access.js';
+import { type Reader, type Sql, sql } from './database.js';
 import { noteProfile, putProfile } from './history.js';
-import { hasOlder } from './order.js';
 import { type RequestRecord, requestsOf } from './requests.js';
-import { putIds, rowsOf } from './rows.js';
+import { idsOf, putIds, rowsOf } from './rows.js';
 import { RunRequests } from './run-requests.js';
-import { addScope, type Scope } from './scopes.js';
 import {
   addSend,
   HAS_JOB,
+  hasOlder,
   IDENTIFY,
   isOfKind,
   lastSend,
   newestSend,
   othersSince,
   SEND,
+  type SentRows,
   sentRows,
 } from './send-table.js';
-import { SentIds, type SentRows } from './sent-ids.js';
 
 /** Ids in one verified send. */
 const TOGETHER = 100_000;
+
+export interface OpenJob {
+  job_id: string;
+  /** The run that submitted it; null if it is not known. */
+  run: string | null;
+}
+
+/** Sends by id. Takes 30 bytes of memory for each row. */
+export class SentIds {
+  readonly #rows: IdRows;
+  /** For each row: the previous row with the same id (0: none), the index of its send, and its content. */
+  readonly #before: Uint32Array;
+  readonly #sendOf: Uint32Array;
+  readonly #contents: BigUint64Array;
+  readonly #ended = new Set<string>();
+
+  private constructor(readonly sends: readonly SentRows[]) {
+    const rows = sends.reduce((sum, send) => sum + send.rows, 0);
+    this.#rows = new IdRows(rows);
+    this.#before = new Uint32Array(rows + 1);
+    this.#sendOf = new Uint32Array(rows + 1);
+    this.#contents = new BigUint64Array(rows + 1);
+  }
+
+  /** @param sends oldest first, by `place` */
+  static async read(on: Reader, sends: readonly SentRows[]): Promise<SentIds> {
+    const read = new SentIds(sends);
+    let index = 0;
+    const numbers = sends.map(({ send }) => send);
+    for await (const { ids, contents } of rowsOf(on, numbers)) {
+      const first = read.#rows.size + 1;
+      read.#contents.set(contents, first);
+      read.#sendOf.fill(index++, first, first + ids.length);
+      const words = wordsOf(ids);
+      for (let at = 0; at < ids.length; at++)
+        read.#before[first + at] = read.#rows.add(words[2 * at]!, words[2 * at + 1]!);
+    }
+    return read;
+  }
+
+  get isEmpty(): boolean {
+    return this.#rows.size === 0;
+  }
+
+  /** The run that sent this id last, if that was after this place; otherwise null. */
+  by(id: bigint, after: number): string | null {
+    const row = this.#rows.rowOf(id);
+    if (row === 0) return null;
+    const { place, run } = this.sends[this.#sendOf[row]!]!;
+    return place > after ? run : null;
+  }
+
+  /** Whether the service may still give the id another content: one of an unfinished job, or another one. */
+  conflicts(id: bigint, content: bigint): boolean {
+    for (let row = this.#rows.rowOf(id); row !== 0; row = this.#before[row]!) {
+      if (this.sends[this.#sendOf[row]!]!.job_id !== null || this.#contents[row] !== content) return true;
+    }
+    return false;
+  }
+
+  /** Unfinished jobs with one of these ids, oldest first. */
+  holding(ids: BigUint64Array): OpenJob[] {
+    if (this.isEmpty) return [];
+    const found = new Set<number>();
+    for (const id of ids) {
+      for (let row = this.#rows.rowOf(id); row !== 0; row = this.#before[row]!) found.add(this.#sendOf[row]!);
+    }
+    return [...found]
+      .sort((a, b) => a - b)
+      .map((index) => ({ job_id: this.sends[index]!.job_id!, run: this.sends[index]!.run }))
+      .filter(({ job_id }) => !this.#ended.has(job_id));
+  }
+
+  /** Removes a job that has ended. */
+  end(job_id: string): void {
+    this.#ended.add(job_id);
+  }
+}
 
 export class Sends {
   /** What was found last in a session for a run and kind (`#unlessSame`). */
@@ -41,7 +119,7 @@ export class Sends {
 
   /** Keyed hashes of the ids in the last send of a request, in the order of its rows. */
   idsOf(run: string, seq: number): Promise<BigUint64Array> {
-    return this.access.read(async (on) => (await rowsOf(on, await lastSend(on, run, seq))).ids);
+    return this.access.read(async (on) => idsOf(on, await lastSend(on, run, seq)));
   }
 
   /**
@@ -52,11 +130,11 @@ export class Sends {
     return this.access.read(async (on) => {
       const requests = new RunRequests(await requestsOf(on, run));
       const sends = await on.all<{ seq: number; send: number }>(
-        sql`SELECT seq, max(send) AS send FROM sends JOIN requests USING (request)
-          WHERE requests.run = ${run} AND kind = ${kind} GROUP BY seq`,
+        sql`SELECT seq, max(send) AS send FROM sends
+          WHERE run = ${run} AND kind = ${kind} AND seq IS NOT NULL GROUP BY seq`,
       );
       const last = new Map(sends.map(({ seq, send }) => [seq, send]));
-      const idsIn = async ({ seq }: RequestRecord) => (await rowsOf(on, last.get(seq) ?? 0)).ids;
+      const idsIn = ({ seq }: RequestRecord) => idsOf(on, last.get(seq) ?? 0);
       const found = new Map<bigint, RequestRecord>();
       const { ends } = requests;
       for (const end of ends) {
@@ -82,8 +160,8 @@ export class Sends {
   later(run: string, scope: Scope, kind: Kind): Promise<SentIds> {
     const where = sql`run <> ${run}
       AND (began, CASE run WHEN ${IDENTIFY} THEN '' ELSE run END) > (SELECT began, run FROM runs WHERE run = ${run})
-      AND NOT EXISTS (SELECT 1 FROM requests
-        WHERE requests.request = sends.request AND requests.state IN ('withdrawn', 'divided'))`;
+      AND NOT EXISTS (SELECT 1 FROM requests WHERE requests.run = sends.run AND requests.seq = sends.seq
+        AND requests.state IN ('withdrawn', 'divided'))`;
     return this.#unlessSame('later', scope, kind, run, where);
   }
 
@@ -97,18 +175,17 @@ export class Sends {
    * @param placeOf returns the position of a request by its number; 0: the request does not count
    */
   byRun(run: string, scope: Scope, kind: Kind, placeOf: (seq: number) => number): Promise<SentIds> {
+    // Sends that the service may have carried out.
+    const where = sql`${isOfKind(scope, kind)} AND run = ${run} AND EXISTS (SELECT 1 FROM requests
+      WHERE requests.run = sends.run AND requests.seq = sends.seq
+        AND requests.state IN ('intent', 'unknown', 'acknowledged', 'settled'))`;
     return this.access.read(async (on) => {
-      // Sends that the service may have carried out.
-      const sends = await on.all<SentRows & { seq: number }>(
-        sql`SELECT send, sends.run, sends.job_id, length(ids) / 8 AS rows, seq
-          FROM sends JOIN fingerprints USING (send) JOIN requests USING (request)
-          WHERE ${isOfKind(scope, kind)} AND sends.run = ${run}
-            AND requests.state IN ('intent', 'unknown', 'acknowledged', 'settled') ORDER BY send`,
-      );
+      const sends = await on.all<SentRows & { seq: number }>(sentRows(where));
       const placed = sends.map((send) => ({ ...send, place: placeOf(send.seq) }));
+      const counted = placed.filter(({ place }) => place > 0);
       return SentIds.read(
         on,
-        placed.filter(({ place }) => place > 0).sort((a, b) => a.place - b.place),
+        counted.sort((a, b) => a.place - b.place || a.send - b.send),
       );
     });
   }
@@ -121,7 +198,7 @@ export class Sends {
       const newest = await newestSend(on, scope, kind);
       const isSame = last && (await othersSince(on, last.newest, { scope, kind, run })).length === 0;
       const find = sql`${sentRows(sql`${isOfKind(scope, kind)} AND ${where}`)} ORDER BY send`;
-      const found = isSame ? last.found : await SentIds.read(on, await on.all(find));
+      const found = isSame ? last.found : await SentIds.read(on, await on.all<SentRows>(find));
       this.#last.set(key, { newest, found });
       return found;
     });
@@ -139,7 +216,7 @@ export class Sends {
       await refuseMoved(tx);
       await addScope(tx, scope);
       const send = await nextNumber(tx);
-      const of = { scope, kind, run: IDENTIFY, request: null, state: SEND.dead, doubt: now };
+      const of = { scope, kind, run: IDENTIFY, seq: null, state: SEND.dead, doubt: now };
       await addSend(tx, send, of);
       await putIds(tx, send, ids);
       await putProfile(tx, send, { scope, kind, at: now }, ids);
@@ -171,7 +248,7 @@ export class Sends {
     return this.access.write(async (tx) => {
       for (let at = 0; at < ids.length; at += TOGETHER) {
         const send = await nextNumber(tx);
-        await addSend(tx, send, { scope, kind, run, request: null, state: SEND.verified, doubt: null });
+        await addSend(tx, send, { scope, kind, run, seq: null, state: SEND.verified, doubt: null });
         await putIds(tx, send, ids.subarray(at, at + TOGETHER));
       }
     });

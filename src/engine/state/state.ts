@@ -5,26 +5,35 @@
 import { userInfo } from 'node:os';
 import type { Kind } from '../model.js';
 import { closeAll } from '../util/close-all.js';
-import { Access, createSecret, MOVED_TO, readSecret, refuseMoved } from './access.js';
-import type { Backend, Locks } from './backend.js';
-import { firstOf, problemsOf, type StateProblem } from './check.js';
+import {
+  Access,
+  createSecret,
+  MOVED_TO,
+  readSecret,
+  refuseMoved,
+  type Scope,
+  type ServiceInUse,
+  scopeOf,
+} from './access.js';
+import type { Backend } from './backend.js';
+import { problemsOf, type StateProblem } from './check.js';
+import { backupTo } from './copy.js';
 import { type Reader, sql } from './database.js';
 import { Spools, stateFolder } from './folder.js';
 import { History } from './history.js';
 import { Jobs } from './jobs.js';
 import { Known } from './known.js';
-import type { StateLocation } from './location.js';
+import { readPostgresUrl, type StateLocation } from './location.js';
 import { Requests } from './recorder.js';
 import { Rejects } from './rejects.js';
 import { Runs } from './runs.js';
-import { type Scope, type ServiceInUse, scopeOf } from './scopes.js';
 import { SEND } from './send-table.js';
 import { Sends } from './sends.js';
 import { openSqlite } from './sqlite/backend.js';
 
+export type { Scope } from './access.js';
 export type { HeldLease, HeldLock } from './backend.js';
 export type { KnownJob } from './jobs.js';
-export type { Scope } from './scopes.js';
 
 /** The location of a state that is not in the state directory, and what is needed to open it. */
 export interface Elsewhere {
@@ -37,111 +46,68 @@ export interface Elsewhere {
   signal?: AbortSignal;
 }
 
-/** What is known of the profiles of one account and kind. */
-interface RememberedRows extends Scope {
-  kind: Kind;
-  /** Number of completed rows that are remembered. A profile that several imports have sent may count more than once. */
-  rows: number;
-  /** When the oldest and the newest completed send were completed: ISO 8601; null if there is none. */
-  oldest_completed_at: string | null;
-  newest_completed_at: string | null;
-}
+/**
+ * What is known of the profiles of one account and kind: the number of completed rows that are remembered (a profile that
+ * several imports have sent may count more than once), and when the oldest and newest completed send were completed.
+ */
+type RememberedRows = Scope & { kind: Kind; rows: number } & Record<
+    'oldest_completed_at' | 'newest_completed_at',
+    string | null
+  >;
 
-interface StateOverview {
-  /** Where the state has moved; null if it has not. */
-  moved_to: string | null;
-  runs: number;
-  unfinished_runs: number;
-  /** When the newest run began; null if there is none. */
-  last_run_at: string | null;
-  jobs: number;
-  /** Number of jobs that were not seen to end. */
-  unfinished_jobs: number;
-  /** When a job was seen last; null if there is none. */
-  last_job_seen_at: string | null;
-  known: RememberedRows[];
-}
+/** Times are ISO 8601, or null; `moved_to` is null if the state has not moved. */
+type StateOverview = Record<'runs' | 'unfinished_runs' | 'jobs' | 'unfinished_jobs', number> &
+  Record<'moved_to' | 'last_run_at' | 'last_job_seen_at', string | null> & { known: RememberedRows[] };
 
-export class State {
-  readonly runs: Runs;
-  readonly requests: Requests;
-  readonly sends: Sends;
-  readonly jobs: Jobs;
-  readonly known: Known;
-  readonly history: History;
-  readonly rejects: Rejects;
-  readonly locks: Locks;
-  readonly spools: Spools;
-  /** This machine, if others share the state; otherwise empty. */
-  readonly machine: string;
-  readonly size: Backend['size'];
-  readonly #access: Access;
+export type State = ReturnType<typeof stateOf>;
 
-  /**
-   * @param folder the state directory of this machine
-   * @param secret the key of all stored hashes: 32 random bytes, created with the database
-   */
-  constructor(
-    readonly folder: string,
-    readonly secret: Buffer,
-    private readonly backend: Backend,
-    now: () => number,
-  ) {
-    const { db, locks, writer, machine, size, shrink } = backend;
-    const access = new Access(db, folder, now);
-    this.#access = access;
-    this.machine = machine;
-    this.size = size;
-    this.locks = locks;
-    this.spools = new Spools(folder);
-    this.runs = new Runs(access, this.spools);
-    this.requests = new Requests(access, locks.check, writer);
-    this.sends = new Sends(access, locks.check);
-    this.jobs = new Jobs(access);
-    this.known = new Known(access, shrink);
-    this.history = new History(access, shrink);
-    this.rejects = new Rejects(access);
-  }
+/**
+ * @param folder the state directory of this machine
+ * @param secret the key of all stored hashes: 32 random bytes, created with the database
+ */
+export function stateOf(folder: string, secret: Buffer, backend: Backend, now: () => number) {
+  const { db, locks, writer, machine, size, shrink } = backend;
+  const access = new Access(db, folder, now);
+  const spools = new Spools(folder);
+  return {
+    ...{ folder, secret, machine, size, locks, spools },
+    runs: new Runs(access, spools),
+    requests: new Requests(access, locks.check, writer),
+    sends: new Sends(access, locks.check),
+    jobs: new Jobs(access),
+    known: new Known(access, shrink),
+    history: new History(access, shrink),
+    rejects: new Rejects(access),
 
-  /**
-   * The scope of a service. An account without a configured name is identified by a keyed hash of its token.
-   */
-  scope(service: ServiceInUse): Scope {
-    return scopeOf(service, this.secret);
-  }
+    /** The scope of a service. An account without a configured name is identified by a keyed hash of its token. */
+    scope: (service: ServiceInUse): Scope => scopeOf(service, secret),
 
-  /**
-   * Call this before an import.
-   * @throws UsageError if the state has moved, or another one is being copied to it
-   */
-  refuseMoved(): Promise<void> {
-    return this.#access.read(refuseMoved);
-  }
+    /**
+     * Call this before an import.
+     * @throws UsageError if the state has moved, or another one is being copied to it
+     */
+    refuseMoved: (): Promise<void> => access.read(refuseMoved),
 
-  /** The content of the state and its age. */
-  overview(): Promise<StateOverview> {
-    return this.#access.read(overviewOf);
-  }
+    /** The content of the state and its age. */
+    overview: (): Promise<StateOverview> => access.read(overviewOf),
 
-  /** Checks the database and its records. @returns the problems; none if everything is in order */
-  async problems(): Promise<StateProblem[]> {
-    await this.#access.flush();
-    const { integrity, references } = await this.backend.damages();
-    // If the database itself is damaged, comparing its records makes no sense.
-    if (integrity.length > 0) return integrity.map((message) => ({ check: 'integrity', message }));
-    return [...(await firstOf('references', references)), ...(await this.#access.read(problemsOf))];
-  }
+    /** Checks the database and its records. @returns the problems; none if everything is in order */
+    async problems(): Promise<StateProblem[]> {
+      await access.flush();
+      const { integrity = [], references = [] } = await backend.damages();
+      // If the database itself is damaged, comparing its records makes no sense.
+      if (integrity.length > 0) return integrity.map((message) => ({ check: 'integrity', message }));
+      return access.read((on) => problemsOf(on, references));
+    },
 
-  /** See `Backend.backup`. */
-  async backup(file: string): Promise<number> {
-    await this.#access.flush();
-    return this.backend.backup(file);
-  }
+    /** See `backupTo`. */
+    async backup(file: string): Promise<number> {
+      await access.flush();
+      return backupTo(file, db);
+    },
 
-  async close(): Promise<void> {
-    const { db, writer } = this.backend;
-    await closeAll([() => this.#access.flush(), () => writer?.close(), () => db.close()]);
-  }
+    close: (): Promise<void> => closeAll([() => access.flush(), () => writer?.close(), () => db.close()]),
+  };
 }
 
 /**
@@ -158,7 +124,7 @@ export async function openState(folder: string, now: () => number, elsewhere?: E
     // Writes only to a new state: commands that only read must not wait for another process that writes.
     const access = new Access(backend.db, folder, whole);
     const secret = (await access.read(readSecret)) ?? (await access.write(createSecret));
-    return new State(folder, secret, backend, whole);
+    return stateOf(folder, secret, backend, whole);
   } catch (error) {
     await backend.db.close();
     throw error;
@@ -170,7 +136,7 @@ export async function openBackend(folder: string, elsewhere: Elsewhere | undefin
   if (!elsewhere) return openSqlite(folder);
   const { at, env, origin, signal } = elsewhere;
   if (at.kind === 'sqlite') return openSqlite(at.folder);
-  const { openPostgres, readPostgresUrl } = await import('./postgres/backend.js');
+  const { openPostgres } = await import('./postgres/backend.js');
   return openPostgres(readPostgresUrl(at.url, origin, { env, user: userInfo().username }), signal);
 }
 

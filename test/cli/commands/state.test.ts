@@ -52,11 +52,7 @@ describe('state info', () => {
     const lock = readdirSync(join(cwd, '.state/locks')).find((name) => name.endsWith('.lock'))!;
     const db = new DatabaseSync(join(cwd, '.state/locks', lock));
     db.exec('PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE');
-    const note = join(cwd, '.state/locks', `${lock}.holder`);
-    writeFileSync(
-      note,
-      JSON.stringify({ ...JSON.parse(readFileSync(note, 'utf8')), holder: 'run x (c.csv)' }),
-    );
+    tamper("UPDATE leases SET holder = 'run x (c.csv)'");
     const held = await run('state info --json');
     const text = await run('state info');
     db.close();
@@ -80,12 +76,6 @@ describe('state check', () => {
   test.each([
     ['a job that is gone', 'DELETE FROM jobs', 'requests', /was accepted as job .*, which is not recorded/],
     [
-      'a run without inputs',
-      "UPDATE runs SET inputs = '[]'",
-      'runs',
-      /^run \S+ has damaged JSON in runs.inputs$/,
-    ],
-    [
       'rows of an input that is gone',
       'UPDATE requests SET input = 1',
       'requests',
@@ -95,7 +85,7 @@ describe('state check', () => {
       'an entry of the history cut off',
       "UPDATE history SET ids = x'00'",
       'history',
-      /^entry \d+ of the history is damaged$/,
+      /^an entry of the history of run \S+ is damaged$/,
     ],
     [
       'rows counted otherwise',
@@ -111,7 +101,7 @@ describe('state check', () => {
     ],
     [
       'rows in two requests',
-      "INSERT INTO requests (request, run, seq, input, first_row, end_row, first_line, last_line, rows, merged, unchanged, left_out, overtaken, doubtful, bytes, digest, state, retries) SELECT 99, run, 2, input, 1, 2, 3, 3, 0, 0, 0, 0, 0, 0, bytes, digest, 'settled', 0 FROM requests",
+      "INSERT INTO requests (run, seq, input, rows, unchanged, left_out, state, record) SELECT run, 2, input, 0, 0, 0, 'settled', record FROM requests",
       'requests',
       /^request 2 of run \S+ holds rows that another one holds too$/,
     ],
@@ -135,7 +125,7 @@ describe('state check', () => {
     ],
     [
       'an orphaned fingerprint',
-      'UPDATE sends SET request = 77',
+      'UPDATE sends SET seq = 77',
       'fingerprints',
       /belongs to a request that is not recorded/,
     ],
@@ -158,31 +148,20 @@ describe('state check', () => {
   });
 
   test.each([
-    ['runs.options', 'run', ['runs', 'doctor', 'import c.csv']],
-    ['runs.summary', 'run', ['runs', 'doctor', 'history company c1']],
-    ['runs.inputs', 'run', ['runs', 'doctor', 'resume']],
-    ['requests.more', 'run', ['history company c1']],
-    ['jobs.record', 'job', ['jobs', 'doctor']],
-    ['rejects.reading', 'run', ['import bad.rejects.csv --dry-run']],
-    ['fingerprints.keys', 'batch', []],
-    ['scopes.column_types', 'account', ['import c.csv']],
-  ])('damaged JSON in %s is named, and is no bug', async (column, record, commands) => {
+    ['runs.record', ['state check', 'runs', 'doctor', 'resume', 'import c.csv']],
+    ['runs.summary', ['state check', 'runs', 'doctor', 'history company c1']],
+    ['requests.record', ['state check', 'history company c1']],
+    ['jobs.record', ['state check', 'jobs', 'doctor']],
+    ['rejects.record', ['import bad.rejects.csv --dry-run']],
+    ['fingerprints.keys', ['import changed.csv --changed-only -o track_keys=true --dry-run']],
+    ['scopes.companies_types', ['import c.csv']],
+  ])('damaged JSON in %s is named, and is no bug', async (column, commands) => {
     writeFileSync(join(cwd, 'bad.csv'), 'company_id,name\nc4,D\n,E\n');
+    writeFileSync(join(cwd, 'changed.csv'), 'company_id,name\nc1,changed\n');
     await run('import c.csv --changed-only -o track_keys=true');
     await run('import bad.csv --skip-invalid');
     for (const text of ['{"cut', '5', '{}', '[null]']) {
-      if (text === '{}' && ['runs.options', 'jobs.record', 'scopes.column_types'].includes(column)) continue; // any object fits
       tamper(`UPDATE ${column.split('.')[0]} SET ${column.split('.')[1]} = '${text}'`);
-      const damage = new RegExp(`^${record} \\S+ has damaged JSON in ${column}$`);
-      const checked = await run('state check --json');
-      expect([checked.code, checked.error().message]).toEqual([
-        1,
-        expect.stringMatching(/^found \d problem/),
-      ]);
-      expect(checked.json().problems).toContainEqual({
-        check: column.split('.')[0],
-        message: expect.stringMatching(damage),
-      });
       for (const line of commands) {
         const { stdout, stderr } = await run(line);
         expect(stdout + stderr, line).toMatch(/the state is damaged: \S+ \S+ has damaged JSON in /);

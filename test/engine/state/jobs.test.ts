@@ -177,11 +177,11 @@ describe('ids that a run has verified', () => {
     await sent(state);
     await sender(state).ends('job-1');
     await sender(state, { run: 'newer' }).start();
-    const newest = await state.known.newest(SCOPE, 'companies');
+    const mark = await state.known.mark(SCOPE, 'companies');
     expect(await state.sends.mayBeOverwritten('newer', 'companies')).toBe(true);
     await state.sends.keepVerified('newer', SCOPE, 'companies', PRINTS.ids);
     expect(await unchanged(state)).toEqual(ALL);
-    expect(await state.known.newest(SCOPE, 'companies')).toBe(newest);
+    expect(await state.known.mark(SCOPE, 'companies')).toBe(mark);
     const later = await state.sends.later('old', SCOPE, 'companies');
     expect([...PRINTS.ids].map((id) => later.by(id, 0))).toEqual(['newer', 'newer', 'newer']);
     expect((await state.sends.later('newer', SCOPE, 'companies')).isEmpty).toBe(true);

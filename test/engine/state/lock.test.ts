@@ -64,7 +64,7 @@ describe('takeLock', () => {
     const place = join(folder, 'locks');
     const mode = (name: string): number => statSync(join(place, name)).mode & 0o777;
     const names = readdirSync(place);
-    expect(names.length).toBeGreaterThan(1);
+    expect(names).not.toEqual([]);
     expect([mode('.'), ...new Set(names.map(mode))]).toEqual([0o700, 0o600]);
   });
 

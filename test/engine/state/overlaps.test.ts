@@ -4,7 +4,7 @@ import { describe, expect } from 'vitest';
 import type { Kind } from '../../../src/engine/model.js';
 import type { Database } from '../../../src/engine/state/database.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
-import { State } from '../../../src/engine/state/state.js';
+import { type State, stateOf } from '../../../src/engine/state/state.js';
 import { acknowledged, aJob, aRequest, contentsOf, printsOf, SCOPE, sender, test } from './support/state.js';
 
 type Pair = readonly [id: number, content: number];
@@ -184,7 +184,7 @@ test('what others sent before a request was recorded again is not overlooked', a
     return db.write(work);
   };
   const losing: Database = { read: (work) => db.read(work), close: () => db.close(), write };
-  const other = new State(folder, state.secret, { ...backend, db: losing }, clock.now);
+  const other = stateOf(folder, state.secret, { ...backend, db: losing }, clock.now);
   const session = await Session.of(other, 'one');
   const first = await session.intent([[1, 5]]);
   // Another process sends the same profile by itself; its job is still unfinished when the request's job has ended.

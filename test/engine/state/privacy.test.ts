@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { idHashes } from '../../../src/engine/read/index.js';
-import { type Scope, sameScope, sameService } from '../../../src/engine/state/scopes.js';
+import { type Scope, sameScope, sameService } from '../../../src/engine/state/access.js';
 import type { State } from '../../../src/engine/state/state.js';
 import { onPostgres, stateBytes } from '../../support/state.js';
 import { acknowledged, aJob, aRequest, aRun, RUN, SCOPE, test } from './support/state.js';

@@ -10,7 +10,7 @@ import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
 import type { SqliteDatabase } from '../../../src/engine/state/sqlite/database.js';
 import { WriterThread } from '../../../src/engine/state/sqlite/writer.js';
-import { State } from '../../../src/engine/state/state.js';
+import { stateOf } from '../../../src/engine/state/state.js';
 import { built } from '../../support/child.js';
 import { acknowledged, aJob, aRequest, aRun, Calendar, printsOf, RUN, SCOPE } from './support/state.js';
 
@@ -30,7 +30,7 @@ async function stateWith(thread: URL | null, folder = scratch()) {
   const { writer: _, ...backend } = openSqlite(folder);
   const writer = thread && new WriterThread(folder, backend.db as SqliteDatabase, thread);
   const secret = Buffer.alloc(32);
-  const state = new State(folder, secret, { ...backend, ...(writer && { writer }) }, clock.now);
+  const state = stateOf(folder, secret, { ...backend, ...(writer && { writer }) }, clock.now);
   await state.runs.start(aRun());
   if (thread) await state.requests.startWriter();
   const none = { ids: new BigUint64Array(), lines: [] };
@@ -125,7 +125,7 @@ test('what resolved is on disk, in the order of its asking, and what is read nex
   await recorded[2];
   expect((await state.requests.of(RUN)).map(({ seq }) => seq)).toEqual([1, 2, 3]);
   const disk = new DatabaseSync(join(state.folder, 'state.db'), { readOnly: true });
-  expect(disk.prepare('SELECT seq, state FROM requests ORDER BY request').all()).toEqual(
+  expect(disk.prepare('SELECT seq, state FROM requests ORDER BY seq').all()).toEqual(
     [1, 2, 3].map((seq) => ({ seq, state: 'intent' })),
   );
   disk.close();

@@ -1,19 +1,16 @@
 /** The PostgreSQL backend, which several machines can share. */
 import { hostname } from 'node:os';
-import { StateError } from '../../errors.js';
+import { ConfigError, StateError } from '../../errors.js';
 import type { Backend } from '../backend.js';
-import { backupTo, copyTables } from '../copy.js';
 import { sql } from '../database.js';
-import { databaseFile } from '../folder.js';
-import { appliedOf, forPostgres, MIGRATIONS, markOf, SHARED_TABLES } from '../schema.js';
-import { openDatabase } from '../sqlite/database.js';
+import type { PostgresLocation } from '../location.js';
+import { appliedOf, forPostgres, MIGRATIONS, markOf } from '../schema.js';
 import { lockOf, PostgresDatabase } from './database.js';
-import { checkVersion } from './failure.js';
 import { Leases } from './lease.js';
-import type { PostgresLocation } from './location.js';
 import { literal, quoted } from './session.js';
 
-export { readPostgresUrl } from './location.js';
+/** The oldest version of a server. */
+const OLDEST = 130_000;
 
 /**
  * Connects, and creates or upgrades the schema.
@@ -47,35 +44,10 @@ export async function openPostgres(location: PostgresLocation, signal?: AbortSig
       return (await db.read((on) => on.get<{ bytes: number }>(query)))!.bytes;
     },
     // PostgreSQL checks its own integrity, and rejects rows that refer to missing rows.
-    damages: async () => ({ integrity: [], references: [] }),
-    copied: () => renumber(db),
+    damages: async () => ({}),
     // Autovacuum does this.
     shrink: async () => {},
-    backup: (file) =>
-      backupTo(file, async (folder) => {
-        const to = openDatabase(folder);
-        try {
-          await db.read((on) => copyTables(on, { db: to, name: file }));
-        } finally {
-          await to.close();
-        }
-        return { written: databaseFile(folder) };
-      }),
   };
-}
-
-/** The columns that PostgreSQL numbers, by table. */
-const NUMBERED = { scopes: 'scope', requests: 'request', history: 'entry' };
-
-/** Sets the next number of each of these columns after the largest one. */
-async function renumber(db: PostgresDatabase): Promise<void> {
-  await db.write(async (tx) => {
-    for (const [table, column] of Object.entries(NUMBERED)) {
-      await tx.all(
-        `SELECT setval(pg_get_serial_sequence('${table}', '${column}'), coalesce(max(${column}), 0) + 1, false) FROM ${table}`,
-      );
-    }
-  });
 }
 
 /**
@@ -97,7 +69,10 @@ export async function prepareSchema(db: PostgresDatabase, migrations = MIGRATION
              JOIN pg_namespace n ON n.oid = relnamespace WHERE nspname = ${name} AND relname = 'meta'), '0')::int AS mark`,
       ]);
       const { server, made, mark } = result!.rows[0];
-      checkVersion(server, location);
+      if (server < OLDEST) {
+        const version = Math.floor(server / 10_000);
+        throw new ConfigError(`${location.name} is PostgreSQL ${version}, and 13 or later is needed`);
+      }
       const applied = appliedOf(mark, migrations);
       if (applied !== null) return { made, applied };
       throw new StateError(`${location.name} was written by another version of profiles`, {
@@ -111,12 +86,11 @@ export async function prepareSchema(db: PostgresDatabase, migrations = MIGRATION
       `SELECT pg_advisory_xact_lock(${lockOf(location.schema)})`,
     ]);
     const again = await find();
-    const missing = migrations.slice(again.applied).map(forPostgres);
     await session.script([
       // Created only if missing, so that roles without the right to create schemas can use an existing one.
       ...(again.made === 1 ? [] : [`CREATE SCHEMA ${schema}`]),
       `SET LOCAL search_path TO ${schema}, pg_catalog`,
-      ...(again.applied === 0 ? [...missing, forPostgres(SHARED_TABLES)] : missing),
+      ...migrations.slice(again.applied).map(forPostgres),
       `COMMENT ON TABLE meta IS '${markOf(migrations)}'`,
       'COMMIT',
     ]);

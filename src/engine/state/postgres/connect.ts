@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import type { ConnectionOptions } from 'node:tls';
 import pg, { type Client, type ClientConfig } from 'pg';
 import { ConfigError } from '../../errors.js';
-import type { PostgresHost, PostgresLocation } from './location.js';
+import type { PostgresHost, PostgresLocation } from '../location.js';
 
 /** Type ids in `pg_type`. */
 const OID = { bool: 16, int8: 20, numeric: 1700 } as const;
@@ -21,9 +21,6 @@ const TYPES: NonNullable<ClientConfig['types']> = {
     return pg.types.getTypeParser(oid, format as 'text');
   }) as typeof pg.types.getTypeParser,
 };
-
-/** The server is a standby that was not promoted, so it is read-only. */
-export class StandbyError extends Error {}
 
 /**
  * Connects to the first host that accepts writes. If TLS may be the reason of a failure, tries the other setting that the
@@ -71,9 +68,9 @@ async function open(
     await client.connect();
     if (location.requireChannelBinding && !ssl) throw new Error('channel_binding=require needs TLS');
     const { rows } = await client.query('SELECT pg_is_in_recovery() AS standby');
-    if ((rows[0] as { standby: number }).standby === 1) {
-      throw new StandbyError('the server is a standby, which can only be read');
-    }
+    // As a server says that has become one.
+    if ((rows[0] as { standby: number }).standby === 1)
+      throw Object.assign(new Error('the server is a standby, which can only be read'), { code: '25006' });
     return client;
   } catch (error) {
     await client.end().catch(() => {});
@@ -106,7 +103,10 @@ function tlsOptions(location: PostgresLocation): ConnectionOptions {
   };
   const client = { cert: file('sslcert'), key: file('sslkey') };
   const isChecked = sslmode === 'require' || sslmode.startsWith('verify');
-  const ca = isChecked ? file('sslrootcert', rootCertificate(location)) : undefined;
+  // Without one, or with `system`, the certificate authorities of Node.
+  const root =
+    location.sslrootcert ?? usualFile(location.home, 'postgresql/root.crt', '.postgresql/root.crt');
+  const ca = isChecked && root !== 'system' ? file('sslrootcert', root) : undefined;
   if (sslmode === 'verify-full') return { ...client, ca };
   if (sslmode === 'verify-ca' && !ca) {
     throw new ConfigError('sslmode=verify-ca needs sslrootcert, the certificate of your own authority', {
@@ -115,15 +115,6 @@ function tlsOptions(location: PostgresLocation): ConnectionOptions {
   }
   if (ca) return { ...client, ca, checkServerIdentity: () => undefined };
   return { ...client, rejectUnauthorized: false };
-}
-
-/**
- * The file of the root certificate. Null: the certificate authorities of Node, for `system` or if there is no
- * file.
- */
-function rootCertificate({ sslrootcert, home }: PostgresLocation): string | null {
-  if (sslrootcert !== null) return sslrootcert === 'system' ? null : sslrootcert;
-  return usualFile(home, 'postgresql/root.crt', '.postgresql/root.crt');
 }
 
 /** A file where libpq looks for it; null if there is none. */

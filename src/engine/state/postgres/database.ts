@@ -9,33 +9,31 @@ import { createHash, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { StateError } from '../../errors.js';
 import { type Database, type Query, type Reader, type Transaction, Turns } from '../database.js';
-import { failureOf, isPassing, isWorthWaiting, keepsConnection } from './failure.js';
-import type { PostgresLocation } from './location.js';
-import { literal, quoted, Session } from './session.js';
+import type { PostgresLocation } from '../location.js';
+import {
+  failureOf,
+  isPassing,
+  isWorthWaiting,
+  keepsConnection,
+  literal,
+  quoted,
+  Session,
+} from './session.js';
 
 /** Time limits in milliseconds. */
-export interface Patience {
+export const PATIENCE = {
   /** How long temporary failures, such as a lost connection, are retried. */
-  retryMs: number;
-  /** The most that one statement may take (`statement_timeout`). */
-  statementMs: number;
-  /**
-   * How long to wait for the turn to write. After that, the wait counts as a temporary failure and is
-   * retried.
-   */
-  turnMs: number;
-  /** How long this process may be idle in a transaction, since other writers wait for it. */
-  idleMs: number;
-  /** How much longer to wait for an answer than the server may take for a statement. */
-  graceMs: number;
-}
-export const PATIENCE: Patience = {
   retryMs: 30_000,
+  /** The most that one statement may take (`statement_timeout`). */
   statementMs: 20_000,
+  /** How long to wait for the turn to write. After that, the wait counts as a temporary failure and is retried. */
   turnMs: 20_000,
+  /** How long this process may be idle in a transaction, since other writers wait for it. */
   idleMs: 20_000,
+  /** How much longer to wait for an answer than the server may take for a statement. */
   graceMs: 5_000,
 };
+export type Patience = typeof PATIENCE;
 
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 2_000;
@@ -79,11 +77,7 @@ export class PostgresDatabase implements Database {
   read<T>(work: (on: Reader) => Promise<T>): Promise<T> {
     return this.own('read the state in', async (session) => {
       // No limit for idle time: what uses the rows may be slow, and no other process waits for a reader.
-      await session.script([
-        'BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY',
-        ...this.#settings(0),
-        `SET LOCAL statement_timeout = ${this.patience.statementMs}`,
-      ]);
+      await session.script(this.#begin('REPEATABLE READ READ ONLY', 0, this.patience.statementMs));
       const result = await work(transactionOf(session));
       await session.script(['COMMIT']);
       return result;
@@ -105,7 +99,13 @@ export class PostgresDatabase implements Database {
       }
       const result = await work(transactionOf(session));
       committing = { result };
-      await session.script([...this.#mark(number), 'COMMIT']);
+      await session.script([
+        // The first write also deletes old numbers of other processes.
+        ...(number === 1 ? [`DELETE FROM writers WHERE wrote_at < now() - interval '30 days'`] : []),
+        `INSERT INTO writers AS mark (writer, number, wrote_at) VALUES (${this.#writer}, ${number}, now())
+         ON CONFLICT (writer) DO UPDATE SET number = excluded.number, wrote_at = excluded.wrote_at`,
+        'COMMIT',
+      ]);
       this.#committed = number;
       return result;
     });
@@ -127,7 +127,9 @@ export class PostgresDatabase implements Database {
   own<T>(doing: string, work: (session: Session) => Promise<T>): Promise<T> {
     return this.#turns.take(() =>
       this.#retrying(doing, async () => {
-        this.#session ??= await this.#open();
+        const { statementMs, turnMs, graceMs } = this.patience;
+        this.#session ??= await Session.open(this.location, Math.max(statementMs, turnMs) + graceMs);
+        this.#isReached = true;
         try {
           return await work(this.#session);
         } catch (error) {
@@ -149,18 +151,15 @@ export class PostgresDatabase implements Database {
    */
   async #beginWrite(session: Session, number: number): Promise<boolean> {
     const { statementMs, turnMs, idleMs } = this.patience;
-    const fence = this.fence?.sql() ?? 'SELECT 1';
     const results = await session.script([
-      'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
-      ...this.#settings(idleMs),
+      ...this.#begin('READ COMMITTED READ WRITE', idleMs, turnMs),
       `SET LOCAL lock_timeout = ${turnMs}`,
-      `SET LOCAL statement_timeout = ${turnMs}`,
       // Commits must be on disk, whatever the default of the role is. A stricter setting stays.
       `SELECT CASE WHEN current_setting('synchronous_commit') IN ('off', 'local') THEN set_config('synchronous_commit', 'on', true) END`,
       `SELECT pg_advisory_xact_lock(${lockOf(this.location.schema)})`,
       `SET LOCAL statement_timeout = ${statementMs}`,
       `SELECT number FROM writers WHERE writer = ${this.#writer}`,
-      fence,
+      this.fence?.sql() ?? 'SELECT 1',
     ]);
     const [mark, fenced] = results.slice(-2);
     const last = (mark!.rows[0] as { number: number } | undefined)?.number ?? 0;
@@ -174,19 +173,12 @@ export class PostgresDatabase implements Database {
     return last === number;
   }
 
-  /** Stores the number of a write in its transaction. The first one also deletes old numbers of other processes. */
-  #mark(number: number): string[] {
+  #begin(mode: string, idleMs: number, statementMs: number): string[] {
     return [
-      ...(number === 1 ? [`DELETE FROM writers WHERE wrote_at < now() - interval '30 days'`] : []),
-      `INSERT INTO writers AS mark (writer, number, wrote_at) VALUES (${this.#writer}, ${number}, now())
-       ON CONFLICT (writer) DO UPDATE SET number = excluded.number, wrote_at = excluded.wrote_at`,
-    ];
-  }
-
-  #settings(idleMs: number): string[] {
-    return [
+      `BEGIN ISOLATION LEVEL ${mode}`,
       `SET LOCAL search_path TO ${quoted(this.location.schema)}, pg_catalog`,
       `SET LOCAL idle_in_transaction_session_timeout = ${idleMs}`,
+      `SET LOCAL statement_timeout = ${statementMs}`,
     ];
   }
 
@@ -210,13 +202,6 @@ export class PostgresDatabase implements Database {
         await sleep(pause, undefined, { signal: this.signal }).catch(() => {});
       }
     }
-  }
-
-  async #open(): Promise<Session> {
-    const { statementMs, turnMs, graceMs } = this.patience;
-    const session = await Session.open(this.location, Math.max(statementMs, turnMs) + graceMs);
-    this.#isReached = true;
-    return session;
   }
 }
 

@@ -10,7 +10,7 @@ import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { PostgresLocation } from './location.js';
+import type { PostgresLocation } from '../location.js';
 import { literal, quoted, Session } from './session.js';
 
 /** A lease of this process: its row in `leases`, and the shared memory with its last heartbeat. */
@@ -22,8 +22,6 @@ export interface KeptLease {
   pulse: BigInt64Array;
 }
 
-type LeaseKey = Pick<KeptLease, 'scope' | 'kind'>;
-
 /** What the thread of the heartbeats gets. */
 export interface HeartData {
   location: PostgresLocation;
@@ -32,7 +30,12 @@ export interface HeartData {
   /** Monotonic clock of the main thread when it started this thread. */
   now: number;
 }
-export type HeartOrder = { do: 'keep'; lease: KeptLease } | { do: 'drop'; lease: LeaseKey };
+
+interface Heartbeats {
+  /** Renews these leases from now on, in place of those before. */
+  keep(leases: readonly KeptLease[]): void;
+  stop(): Promise<void>;
+}
 
 /**
  * Indexes in a pulse: when the last successful heartbeat was sent, by both clocks; and 1 if the lease is
@@ -78,25 +81,22 @@ export const markLost = (pulse: BigInt64Array): void => void Atomics.store(pulse
 const beatMs = (leaseMs: number): number => leaseMs / 6;
 const againMs = (leaseMs: number): number => leaseMs / 30;
 
-export class Heart {
-  readonly #leases = new Map<string, KeptLease>();
+export class Heart implements Heartbeats {
+  #leases: readonly KeptLease[] = [];
   #session: Session | null = null;
   readonly #stopped = new AbortController();
-  #beating: Promise<void> | null = null;
+  readonly #beating: Promise<void>;
 
   /** @param offset see `timesNow` */
   constructor(
     private readonly of: HeartData,
     private readonly offset = 0,
-  ) {}
-
-  keep(lease: KeptLease): void {
-    this.#leases.set(keyOf(lease), lease);
-    this.#beating ??= this.#beat();
+  ) {
+    this.#beating = this.#beat();
   }
 
-  drop(lease: LeaseKey): void {
-    this.#leases.delete(keyOf(lease));
+  keep(leases: readonly KeptLease[]): void {
+    this.#leases = leases;
   }
 
   async stop(): Promise<void> {
@@ -114,7 +114,7 @@ export class Heart {
       pause = beatMs(leaseMs);
       if (timesNow(this.offset).monotonic - Number(Atomics.load(this.of.life, 0)) > leaseMs) continue;
       try {
-        for (const lease of this.#leases.values()) await this.#renew(lease);
+        for (const lease of this.#leases) await this.#renew(lease);
       } catch {
         // Retried until it succeeds. `check` finds out how long ago the last heartbeat was.
         await this.#session?.close();
@@ -126,9 +126,8 @@ export class Heart {
   }
 
   async #renew(lease: KeptLease): Promise<void> {
-    const { location } = this.of;
-    const { leaseMs, schema } = location;
-    this.#session ??= await Session.open(location, beatMs(leaseMs));
+    const { leaseMs, schema } = this.of.location;
+    this.#session ??= await Session.open(this.of.location, beatMs(leaseMs));
     const sent = timesNow(this.offset);
     const [result] = await this.#session.script([
       `UPDATE ${quoted(schema)}.leases
@@ -137,11 +136,9 @@ export class Heart {
     ]);
     if (result!.rowCount === 1) setPulse(lease.pulse, sent);
     // No row was updated: the lease is lost, unless it was released in the meantime.
-    else if (this.#leases.get(keyOf(lease)) === lease) markLost(lease.pulse);
+    else if (this.#leases.includes(lease)) markLost(lease.pulse);
   }
 }
-
-const keyOf = ({ scope, kind }: LeaseKey): string => `${scope} ${kind}`;
 
 /**
  * The file of the thread, next to the bundle of this module. It does not exist if the sources are run
@@ -150,32 +147,19 @@ const keyOf = ({ scope, kind }: LeaseKey): string => `${scope} ${kind}`;
 const WORKER = new URL('./heart-worker.cjs', import.meta.url);
 
 /** Starts the heartbeats, and shows that this thread is active. */
-export function startHeart(location: PostgresLocation): Pick<Heart, 'keep' | 'drop' | 'stop'> {
+export function startHeart(location: PostgresLocation): Heartbeats {
   const life = new BigInt64Array(new SharedArrayBuffer(8));
   const show = (): void => void Atomics.store(life, 0, BigInt(Math.round(performance.now())));
   show();
-  const shown = setInterval(show, location.leaseMs / 12).unref();
+  setInterval(show, location.leaseMs / 12).unref();
   const data: HeartData = { location, life, now: performance.now() };
-  const heart = existsSync(fileURLToPath(WORKER)) ? inThread(data) : new Heart(data);
-  return {
-    keep: (lease) => heart.keep(lease),
-    drop: (lease) => heart.drop(lease),
-    stop: () => {
-      clearInterval(shown);
-      return heart.stop();
-    },
-  };
-}
-
-function inThread(data: HeartData): Pick<Heart, 'keep' | 'drop' | 'stop'> {
+  if (!existsSync(fileURLToPath(WORKER))) return new Heart(data);
   const thread = new Worker(WORKER, { workerData: data });
   thread.unref();
   // Ignored: without heartbeats, the lease expires, and `check` reports it.
   thread.on('error', () => {});
   return {
-    keep: (lease) => thread.postMessage({ do: 'keep', lease } satisfies HeartOrder),
-    drop: ({ scope, kind }) =>
-      thread.postMessage({ do: 'drop', lease: { scope, kind } } satisfies HeartOrder),
+    keep: (leases) => thread.postMessage(leases),
     stop: async () => void (await thread.terminate()),
   };
 }

@@ -11,9 +11,9 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { LockLostError } from '../../errors.js';
 import type { Kind } from '../../model.js';
+import { addScope, idOf, type Scope, sameScope } from '../access.js';
 import type { HeldLease, HeldLock, Locks } from '../backend.js';
-import { raw, sql } from '../database.js';
-import { addScope, idOf, type Scope, sameScope } from '../scopes.js';
+import { raw, type Sql, sql } from '../database.js';
 import type { Fence, PostgresDatabase } from './database.js';
 import {
   isLost,
@@ -63,42 +63,31 @@ export class Leases implements Fence, Locks {
     const lease = { ...taken, kind, owner: this.#owner, pulse: newPulse(sent) };
     this.#held.add(lease);
     this.#heart ??= startHeart(this.db.location);
-    this.#heart.keep(lease);
+    this.#heart.keep([...this.#held]);
+    const own = sql`scope = ${lease.scope} AND kind = ${kind} AND owner = ${lease.owner} AND epoch = ${lease.epoch}`;
+    const set = async (change: Sql): Promise<void> => {
+      await this.db.write((tx) => tx.run(sql`UPDATE leases SET ${change} WHERE ${own}`));
+    };
     return {
-      check: () => this.#check(lease),
-      rename: (words) => this.#rename(lease, words),
-      release: () => this.#release(lease),
+      rename: (words) => set(sql`holder = ${words}`),
+      release: async () => {
+        this.#held.delete(lease);
+        this.#heart?.keep([...this.#held]);
+        // A lease that cannot be released expires by itself.
+        await set(sql`owner = NULL, expires_at = clock_timestamp()`).catch(() => {});
+      },
     };
   }
 
   /** @throws LockLostError if a lease of this process may be lost */
   readonly check = (): void => {
-    for (const lease of this.#held) this.#check(lease);
-  };
-
-  #check(lease: KeptLease): void {
     const { leaseMs } = this.db.location;
-    if (isLost(lease.pulse)) throw lost(lease.kind, null);
-    const since = sincePulse(lease.pulse, this.now());
-    if (leaseMs - since < leaseMs / 3) throw notRenewed(lease.kind, since);
-  }
-
-  /** Every write checks the leases (`sql`), so no condition on the owner is needed. */
-  async #rename({ scope, kind }: KeptLease, holder: string): Promise<void> {
-    await this.db.write((tx) =>
-      tx.run(sql`UPDATE leases SET holder = ${holder} WHERE scope = ${scope} AND kind = ${kind}`),
-    );
-  }
-
-  async #release(lease: KeptLease): Promise<void> {
-    this.#heart?.drop(lease);
-    this.#held.delete(lease);
-    const { scope, kind, owner, epoch } = lease;
-    const release = sql`UPDATE leases SET owner = NULL, expires_at = clock_timestamp()
-      WHERE scope = ${scope} AND kind = ${kind} AND owner = ${owner} AND epoch = ${epoch}`;
-    // A lease that cannot be released expires by itself.
-    await this.db.write((tx) => tx.run(release)).catch(() => {});
-  }
+    for (const { kind, pulse } of this.#held) {
+      if (isLost(pulse)) throw lost(kind, null);
+      const since = sincePulse(pulse, this.now());
+      if (leaseMs - since < leaseMs / 3) throw notRenewed(kind, since);
+    }
+  };
 
   /**
    * The query that checks the leases of this process in each of its writes. It takes no row locks, so

@@ -1,9 +1,9 @@
-/** One connection to PostgreSQL: runs queries with a deadline, and knows whether it can still be used. */
+/** One connection to PostgreSQL: runs queries with a deadline, and knows whether it can still be used after a failure. */
 import type { Client, QueryResult } from 'pg';
+import { ProfilesError, StateError } from '../../errors.js';
 import { type Query, raw, sql, textOf, type Value } from '../database.js';
+import type { PostgresLocation } from '../location.js';
 import { connect } from './connect.js';
-import { isPassing, keepsConnection } from './failure.js';
-import type { PostgresLocation } from './location.js';
 
 /** Rows that a cursor fetches at a time. Few, because a row of fingerprints may have 120 KB. */
 const ROWS_AT_ONCE = 4;
@@ -17,7 +17,7 @@ export const literal = (text: string): string =>
 
 /** Makes a value for `pg`. Replaces NUL, which a text in PostgreSQL cannot contain. */
 const parameter = (value: Value): unknown =>
-  typeof value === 'string' && value.includes('\0') ? value.replaceAll('\0', '\uFFFD') : value;
+  typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value;
 
 export class Session {
   #isBroken = false;
@@ -50,8 +50,7 @@ export class Session {
   /** Runs several PostgreSQL statements in one round trip. @returns the result of each */
   async script(statements: readonly string[]): Promise<QueryResult[]> {
     const query = async (): Promise<unknown> => this.client.query(statements.join('; '));
-    const results = await this.#ask(query);
-    return (Array.isArray(results) ? results : [results]) as QueryResult[];
+    return [await this.#ask(query)].flat() as QueryResult[];
   }
 
   /** Reads the rows of a query one by one with a cursor. Must be called in a transaction. */
@@ -108,4 +107,80 @@ export class Session {
       this.#arm();
     }
   }
+}
+
+/** SQLSTATEs after which a new connection or another attempt may succeed. Two characters mean a whole class. */
+const PASSING = [
+  '08', // connection exceptions, including those of PgBouncer
+  '25006', // read-only: the server was demoted, or is a standby
+  '25P03', // this process was idle in a transaction for too long
+  '40', // deadlock, serialization
+  '53300', // too many connections
+  '55P03', // lock not available in time
+  '57014', // canceled, also by a timeout
+  '57P01', // shut down
+  '57P02', // crashed
+  '57P03', // starting up
+];
+
+/** Those of them after which the same connection can be used. */
+const SAME_CONNECTION = ['40', '55P03', '57014'];
+
+/** Errors of Node and `pg`: the connection was lost, or there was none. */
+const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|EAI_AGAIN|ERR_STREAM|ERR_SSL|ERR_SOCKET)/;
+const TERMINATED = /Connection terminated|timeout expired|not queryable|connection error/i;
+
+const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');
+
+const isOneOf = (code: string, codes: readonly string[]): boolean =>
+  codes.some((each) => (each.length === 2 ? code.length === 5 && code.startsWith(each) : code === each));
+
+/** Whether a failure may be temporary. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof ProfilesError) return false;
+  const code = codeOf(error);
+  return isOneOf(code, PASSING) || NETWORK.test(code) || TERMINATED.test((error as Error).message ?? '');
+}
+
+/** Whether the connection can still be used. */
+export const keepsConnection = (error: unknown): boolean => isOneOf(codeOf(error), SAME_CONNECTION);
+
+/**
+ * Whether to retry the first connection of a process: only if the server has answered, so the address is
+ * right.
+ */
+export const isWorthWaiting = (error: unknown): boolean =>
+  isOneOf(codeOf(error), ['57P03', '53300', '57P01', '57P02']);
+
+/** What to do about a failure: how its code and message begin or what they have, and the hint. The first that fits counts. */
+const ADVICE: readonly [code: RegExp, message: RegExp | null, hint: string][] = [
+  [/^53100$/, null, 'free disk space on the database server, then resume'],
+  [/^25006$/, null, 'name the primary server, or all servers separated by commas'],
+  [/^28/, /password/i, 'check user and password: PGPASSWORD, a password file, or the URL in the environment'],
+  [/^3D000$/, null, 'create the database first, or check its name'],
+  [/^42501$/, null, 'grant USER the rights on schema SCHEMA that docs/machines.md lists'],
+  [/CERT|UNABLE_TO/, /certificate|self.signed/i, 'name the certificate of its authority with sslrootcert'],
+  [/SSL/, /SSL/, 'choose another sslmode, or turn on TLS on the server'],
+  [/^ENOTFOUND$/, null, 'check the host in the URL'],
+];
+
+/**
+ * Makes an error with advice. Messages of the server contain no password.
+ * @param doing such as `record in`
+ */
+export function failureOf(
+  error: unknown,
+  doing: string,
+  { name, user, schema }: PostgresLocation,
+): ProfilesError {
+  if (error instanceof ProfilesError) return error;
+  const code = codeOf(error);
+  const { message } = error as Error;
+  const known = ADVICE.find(([codes, texts]) => codes.test(code) || texts?.test(message));
+  const otherwise = isPassing(error)
+    ? 'check that the database can be reached, then resume'
+    : 'check the database';
+  const hint = known?.[2].replace('USER', () => user).replace('SCHEMA', () => schema) ?? otherwise;
+  const why = code === 'ENOTFOUND' ? 'no such host' : message || code;
+  return new StateError(`cannot ${doing} ${name}: ${why}`, { hint, cause: error });
 }

@@ -1,19 +1,12 @@
-/** The SQLite driver, and how the database of a state directory is opened. */
+/** The SQLite driver, and how the database of a state directory is opened and checked. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite';
 import { StateError } from '../../errors.js';
 import { privateFile } from '../../util/private-folder.js';
 import { pause, useWriteAheadLog } from '../../util/sqlite.js';
-import {
-  type Database,
-  type Query,
-  type Reader,
-  type Transaction,
-  Turns,
-  textOf,
-  type Value,
-} from '../database.js';
+import type { Backend } from '../backend.js';
+import { type Database, type Query, type Reader, type Transaction, Turns, textOf } from '../database.js';
 import { databaseFile, stateError, stateFolder } from '../folder.js';
 import { appliedOf, MIGRATIONS, markOf } from '../schema.js';
 
@@ -35,31 +28,20 @@ class Statements implements Transaction {
 
   constructor(private readonly db: DatabaseSyncInstance) {}
 
-  async all<T>(query: Query): Promise<T[]> {
-    const [statement, values] = this.#of(query);
-    return statement.all(...values) as T[];
-  }
-
-  async get<T>(query: Query): Promise<T | undefined> {
-    const [statement, values] = this.#of(query);
-    return statement.get(...values) as T | undefined;
-  }
+  all = async <T>(query: Query): Promise<T[]> => this.#ask(query, 'all') as T[];
+  get = async <T>(query: Query): Promise<T | undefined> => this.#ask(query, 'get') as T | undefined;
+  run = async (query: Query): Promise<number> =>
+    Number((this.#ask(query, 'run') as { changes: number }).changes);
 
   async *each<T>(query: Query): AsyncGenerator<T> {
-    const [statement, values] = this.#of(query);
-    for (const row of statement.iterate(...values)) yield row as T;
+    yield* this.#ask(query, 'iterate') as Iterable<T>;
   }
 
-  async run(query: Query): Promise<number> {
-    const [statement, values] = this.#of(query);
-    return Number(statement.run(...values).changes);
-  }
-
-  #of(query: Query): [statement: StatementSyncInstance, values: readonly Value[]] {
+  #ask(query: Query, how: 'all' | 'get' | 'run' | 'iterate'): unknown {
     const [text, values] = textOf(query, () => '?');
     const statement = this.#kept.get(text) ?? this.db.prepare(text);
     this.#kept.set(text, statement);
-    return [statement, values];
+    return statement[how](...values);
   }
 }
 
@@ -208,4 +190,22 @@ function migrate(db: DatabaseSyncInstance, file: string, migrations: readonly st
   for (const migration of migrations.slice(applied())) db.exec(migration);
   db.exec(`PRAGMA user_version = ${markOf(migrations)}`);
   db.exec('COMMIT');
+}
+
+/** The most damages that are listed. */
+const MOST_NAMED = 10;
+
+export async function damagesOf(db: Database): ReturnType<Backend['damages']> {
+  const list = <T>(pragma: string): Promise<T[]> => db.read((on) => on.all<T>(`PRAGMA ${pragma}`));
+  try {
+    const lines = await list<{ integrity_check: string }>(`integrity_check(${MOST_NAMED})`);
+    const integrity = lines.map((line) => line.integrity_check).filter((line) => line !== 'ok');
+    if (integrity.length > 0) return { integrity };
+  } catch (error) {
+    // The damage is so severe that the database cannot be checked.
+    const { message } = ((error as Error).cause ?? error) as Error;
+    return { integrity: [message] };
+  }
+  const dangling = await list<{ table: string }>('foreign_key_check');
+  return { references: dangling.map(({ table }) => `a row of ${table} refers to a row that is not there`) };
 }

@@ -5,28 +5,31 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Access } from '../access.js';
 import { Requests } from '../recorder.js';
-import { openDatabase, type SqliteDatabase } from './database.js';
-import type { WriterData, WriterOrder, WriterReply } from './writer.js';
+import { openDatabase } from './database.js';
+import type { WriterOrder, WriterReply } from './writer.js';
 
-const { folder } = workerData as WriterData;
+const folder = workerData as string;
 let now = 0;
-let db: SqliteDatabase | undefined;
-let requests: Requests | undefined;
+let opened: { db: ReturnType<typeof openDatabase>; requests: Requests } | undefined;
+
+function open(): NonNullable<typeof opened> {
+  const db = openDatabase(folder);
+  return { db, requests: new Requests(new Access(db, folder, () => now)) };
+}
 
 parentPort!.on('message', async (order: WriterOrder) => {
   if (order === null) {
-    await db?.close();
+    await opened?.db.close();
     parentPort!.close();
     return;
   }
   let reply: WriterReply = null;
   try {
     now = order.now;
-    db ??= openDatabase(folder);
-    requests ??= new Requests(new Access(db, folder, () => now));
-    await requests.write(order.some);
+    opened ??= open();
+    await opened.requests.write(order.some);
   } catch (error) {
-    reply = error instanceof Error ? error.message : String(error);
+    reply = (error as Error).message;
   }
   parentPort!.postMessage(reply);
 });

@@ -8,9 +8,6 @@ import type { Worker } from 'node:worker_threads';
 import type { Recorded, Writer } from '../backend.js';
 import type { SqliteDatabase } from './database.js';
 
-export interface WriterData {
-  folder: string;
-}
 /**
  * Records to write, and the wall clock (milliseconds since the epoch); null: close the connection and end.
  */
@@ -26,11 +23,8 @@ const THREAD = new URL('./state-writer.cjs', import.meta.url);
 
 export class WriterThread implements Writer {
   #thread: Worker | null = null;
-  #ended: Promise<void> | undefined;
-  /** Resolves the promise of the current order with its result. */
-  #reply: ((failure: WriterReply) => void) | undefined;
-  /** The error after which it writes nothing more. */
-  #failure: string | null = null;
+  /** Why it ended. */
+  #ended: Promise<string> | undefined;
 
   constructor(
     private readonly folder: string,
@@ -46,37 +40,29 @@ export class WriterThread implements Writer {
     if (this.#thread || !existsSync(fileURLToPath(this.url))) return;
     // Loaded here, because most uses of a state record no requests.
     const { Worker } = await import('node:worker_threads');
-    const workerData: WriterData = { folder: this.folder };
-    const resourceLimits = { maxYoungGenerationSizeMb: 1 };
+    const options = { workerData: this.folder, resourceLimits: { maxYoungGenerationSizeMb: 1 } };
     let thread: Worker;
     try {
-      thread = new Worker(this.url, { workerData, resourceLimits });
+      thread = new Worker(this.url, options);
     } catch {
       return; // no more threads can be created: the main thread writes
     }
     this.#thread = thread;
-    thread.on('message', (reply: WriterReply) => this.#answer(reply));
-    thread.on('error', (error) => this.#fail(error.message));
-    this.#ended = new Promise((resolve) =>
-      thread.on('exit', () => {
-        this.#fail('the thread that writes it ended');
-        resolve();
-      }),
-    );
+    this.#ended = new Promise((resolve) => {
+      thread.on('error', ({ message }) => resolve(message));
+      thread.on('exit', () => resolve('the thread that writes it ended'));
+    });
     // The thread must not keep the process alive.
     thread.unref();
   }
 
   put(some: readonly Recorded[], now: number): Promise<void> {
     const thread = this.#thread!;
-    const written = (): Promise<WriterReply> =>
-      new Promise((resolve) => {
-        thread.ref();
-        this.#reply = resolve;
-        thread.postMessage({ some, now } satisfies WriterOrder);
-      });
     return this.db.alone(async () => {
-      const failure = this.#failure ?? (await written());
+      thread.ref();
+      const reply = new Promise<WriterReply>((resolve) => thread.once('message', resolve));
+      thread.postMessage({ some, now } satisfies WriterOrder);
+      const failure = await Promise.race([this.#ended!, reply]);
       thread.unref();
       if (failure !== null) throw new Error(failure);
     });
@@ -86,15 +72,5 @@ export class WriterThread implements Writer {
     this.#thread?.ref();
     this.#thread?.postMessage(null satisfies WriterOrder);
     await this.#ended;
-  }
-
-  #answer(reply: WriterReply): void {
-    this.#reply?.(reply);
-    this.#reply = undefined;
-  }
-
-  #fail(message: string): void {
-    this.#failure ??= message;
-    this.#answer(this.#failure);
   }
 }

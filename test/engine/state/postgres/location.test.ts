@@ -1,8 +1,13 @@
 /** URLs of a PostgreSQL state, read as libpq reads them. */
 import { describe, expect, it } from 'vitest';
 import { ConfigError } from '../../../../src/engine/errors.js';
-import { hasPassword, stateLocationOf, withoutPassword } from '../../../../src/engine/state/location.js';
-import { type PostgresLocation, readPostgresUrl } from '../../../../src/engine/state/postgres/location.js';
+import {
+  hasPassword,
+  type PostgresLocation,
+  readPostgresUrl,
+  stateLocationOf,
+  withoutPassword,
+} from '../../../../src/engine/state/location.js';
 
 const read = (url: string, env: Record<string, string> = {}): PostgresLocation =>
   readPostgresUrl(url, 'PROFILES_STATE', { env, user: 'me' });

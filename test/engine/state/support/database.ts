@@ -3,7 +3,8 @@ import { expect } from 'vitest';
 import { type Database, sql } from '../../../../src/engine/state/database.js';
 
 /** With the table that the tests use. */
-export const WORDS = 'CREATE TABLE words (word TEXT PRIMARY KEY, size BIGINT, share REAL, body BLOB)';
+export const WORDS =
+  'CREATE TABLE words (word TEXT PRIMARY KEY, size BIGINT, share DOUBLE PRECISION, body BYTEA)';
 
 const add = (db: Database, ...words: string[]): Promise<void> =>
   db.write(async (tx) => {

@@ -203,18 +203,6 @@ export function printsOf(...pairs: Pairs): FingerprintColumns {
   };
 }
 
-/** What an index holds: the low word, content and record of each id that has a content. */
-export function heldBy({ tables: { lows, contents, records } }: FingerprintIndex): FingerprintColumns {
-  const words = (table: Uint32Array): BigUint64Array => new BigUint64Array(table.buffer);
-  const held = [...words(contents).keys()].filter((row) => words(contents)[row] !== 0n);
-  const of = (table: Uint32Array): BigUint64Array => BigUint64Array.from(held, (row) => words(table)[row]!);
-  return {
-    ids: BigUint64Array.from(held, (row) => BigInt(lows[row]!)),
-    contents: of(contents),
-    records: of(records),
-  };
-}
-
 /** Content of each of these ids as the index has it; ids without one are left out. */
 export function contentsOf(
   index: FingerprintIndex,
