@@ -7,7 +7,7 @@ import { INVARIANTS } from '../../../src/engine/state/check.js';
 const SOURCE = readFileSync(resolve(import.meta.dirname, '../../../src/engine/state/schema.ts'), 'utf8');
 
 /** Each table: its name, its comment as one text, and its columns. */
-const TABLES = [...SOURCE.matchAll(/\/\*\*((?:(?!\*\/)[^])*)\*\/\s*`CREATE TABLE (\w+) \(([^;]*)\)/g)].map(
+const TABLES = [...SOURCE.matchAll(/\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*`CREATE TABLE (\w+) \(([^;]*)\)/g)].map(
   ([, comment, name, columns]) => ({
     name: name!,
     comment: comment!.replaceAll(/\s+(?:\* )?/g, ' ').trim(),
