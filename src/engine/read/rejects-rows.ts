@@ -32,8 +32,8 @@ export interface Again {
   unedited: BigUint64Array;
   /** Columns that rules of this import name. Columns of the run's own rules may be missing from the file. */
   named: string[];
-  /** From the file beside it, if the state does not know the run: what the run did not send. */
-  beside?: { run: string; owner: string; unsent: unknown; written_at: string } | undefined;
+  /** What is remembered of the rejects files of the run: what it did not send. */
+  records: { run: string; owner: string; unsent: unknown; written_at: string }[];
 }
 
 /** Indexes of the input's own columns, without those of a rejects file. */

@@ -2,7 +2,6 @@
 import { UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { CellType, Format, Kind } from '../model.js';
-import { dialectOptions } from '../options/dialect-options.js';
 import type { ImportOptions } from '../options.js';
 import {
   checkOpened,
@@ -109,11 +108,7 @@ function openOne(
   { cwd, state, stop }: OpenDeps,
   decidedTypes?: CellType[],
 ): Promise<OpenedInput> {
-  const { kind, id, userId, companyId, format, encoding, sheet, rules, byKind } = options;
-  const { where, limit, jsonPath, roundNumbers, maxCellBytes, maxColumns, maxDepth } = options;
-  const how = { kind, id, userId, companyId, format, encoding, sheet, rules, byKind };
-  const reading = { ...how, where, limit, jsonPath, roundNumbers, ...dialectOptions(options) };
   const rejects = (found: RejectsHead) => readAgain(found, { path, cwd }, asked, state);
-  const place = { path, location, cwd, inputs: options.paths, maxCellBytes, maxColumns, maxDepth };
-  return openInput({ ...place, ...reading, decidedTypes, rejects }, stop);
+  const place = { path, location, cwd, inputs: options.paths };
+  return openInput({ ...options, ...place, decidedTypes, rejects }, stop);
 }

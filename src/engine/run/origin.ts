@@ -120,9 +120,7 @@ export async function readAgain(
       key,
       unedited: BigUint64Array.from(parts.flatMap(({ unedited }) => [...unedited])).sort(),
       named: [...[...map, ...types].map(([column]) => column), ...include, ...exclude],
-      beside: beside
-        ? { run: beside.run, owner: beside.owner, unsent: beside.unsent, written_at: '' }
-        : undefined,
+      records: parts.map(({ run, owner, unsent, written_at }) => ({ run, owner, unsent, written_at })),
     },
   };
 }
@@ -234,7 +232,7 @@ export async function writeOrigin(rejects: string, { unedited, unsent, ...origin
  * @param rejects absolute path of the rejects file
  * @throws InputError if it is damaged
  */
-async function readOrigin(rejects: string, run: string): Promise<Origin | null> {
+async function readOrigin(rejects: string, run: string): Promise<(Origin & { written_at: '' }) | null> {
   const bytes = await readFile(originPath(rejects)).catch(() => null);
   if (bytes === null || !isOrigin(bytes)) return null;
   try {
@@ -242,7 +240,7 @@ async function readOrigin(rejects: string, run: string): Promise<Origin | null> 
     const { [ORIGIN_MEMBER]: _, unedited, ...origin } = originSchema.parse(JSON.parse(bytes.toString()));
     for (const [column, type] of origin.reading.rules.types) cellType(type, column);
     if (origin.run !== run && origin.owner !== run) return null;
-    return { ...origin, unedited: hashesOf(Buffer.from(unedited, 'base64')) };
+    return { ...origin, written_at: '', unedited: hashesOf(Buffer.from(unedited, 'base64')) };
   } catch (error) {
     throw new InputError('is not as the import wrote it, so the rejects file beside it cannot be read', {
       file: originPath(basename(rejects)),

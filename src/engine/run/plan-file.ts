@@ -73,18 +73,14 @@ export async function checkAccount(
   const { region, base_url, account, account_hash } = plan;
   const here = await accountOf(scope, plan.inputs, deps);
   const named = (one: string | null) => (one === null ? 'an account without a name' : `account ${one}`);
-  const what =
-    region !== scope.region
-      ? `region ${region}, not for ${scope.region}`
-      : base_url !== scope.base_url
-        ? `${base_url}, not for ${scope.base_url}`
-        : account !== here.account
-          ? `${named(account)}, not for ${named(here.account)}`
-          : account_hash !== here.account_hash
-            ? 'another token: it was made for an account without a name, which is known by its token'
-            : null;
-  if (what === null) return;
-  throw new UsageError(`the plan is for ${what}`, { problem: { code: 'plan_elsewhere', region, account } });
+  const refuse = (what: string): never => {
+    throw new UsageError(`the plan is for ${what}`, { problem: { code: 'plan_elsewhere', region, account } });
+  };
+  if (region !== scope.region) refuse(`region ${region}, not for ${scope.region}`);
+  if (base_url !== scope.base_url) refuse(`${base_url}, not for ${scope.base_url}`);
+  if (account !== here.account) refuse(`${named(account)}, not for ${named(here.account)}`);
+  if (account_hash !== here.account_hash)
+    refuse('another token: it was made for an account without a name, which is known by its token');
 }
 
 /** Identifies a state, also after it was moved. */

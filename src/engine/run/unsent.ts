@@ -55,23 +55,20 @@ export async function notSentBefore(
   const { state } = session.deps;
   // Without a token, of any service.
   const scope = session.isRecorded ? session.scope : session.deps.scope;
-  const runs = new Set(inputs.flatMap(({ opened }) => opened.again?.runs ?? []));
-  const all = runs.size === 0 ? [] : await state.runs.all();
+  const records = inputs.flatMap(({ opened }) => opened.again?.records ?? []);
+  const all = records.length === 0 ? [] : await state.runs.all();
   const known = all.filter((run) => scope === null || sameScope(run.scope, scope));
   const here = new Set(inputs.map(({ scan }) => scan.digest));
-  const beside = inputs.flatMap(({ opened }) => opened.again?.beside ?? []);
   const found = new Map<string, NotSent>();
-  for (const run of runs) {
-    for (const record of [...(await state.rejects.ofRun(run)), ...beside.filter((one) => one.run === run)]) {
-      const { rows = 0, inputs = [] } = (record.unsent ?? {}) as Partial<Unsent>;
-      const left = inputs.filter(
-        (input) => input.valid > 0 && !here.has(input.digest) && !isSentSince(record, input, known),
-      );
-      if (left.length === 0) continue;
-      const valid = left.reduce((sum, input) => sum + input.valid, 0);
-      const files = left.map(({ path }) => path);
-      found.set(record.owner, { run: record.run, files, rows: Math.min(valid, rows) });
-    }
+  for (const record of records) {
+    const { rows = 0, inputs = [] } = (record.unsent ?? {}) as Partial<Unsent>;
+    const left = inputs.filter(
+      (input) => input.valid > 0 && !here.has(input.digest) && !isSentSince(record, input, known),
+    );
+    if (left.length === 0) continue;
+    const valid = left.reduce((sum, input) => sum + input.valid, 0);
+    const files = left.map(({ path }) => path);
+    found.set(record.owner, { run: record.run, files, rows: Math.min(valid, rows) });
   }
   const notSent = [...found.values()];
   const warnings = notSent.map(
