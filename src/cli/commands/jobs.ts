@@ -29,7 +29,7 @@ export const job = spec({
     waitTimeoutMs: waitingIn(flags).waitTimeoutMs,
   }),
   run: async ({ named, isArray, watch, ...how }, context): Promise<Ended> => {
-    const { clock, stdout, flags, stderr, env, commands, platform } = context;
+    const { stdout, flags, stderr, env, commands, platform } = context;
     if (named.length === 0 && !watch)
       throw names.withJobs('job needs a job id, or --watch for all unfinished jobs');
     const known = await names.knownJobs(context);
@@ -47,7 +47,7 @@ export const job = spec({
       await print(context, document, records.map((one) => jobText(one, styles)).join('\n'));
     };
     if (!watch) {
-      const read = (signal: AbortSignal) => readJobs(services, ids, { clock, signal });
+      const read = (signal: AbortSignal) => readJobs(services, ids, signal);
       const records = await waiting('reading', context, read);
       for (const record of records) await services.save(record);
       return show(records);

@@ -82,8 +82,10 @@ export async function identify(
   const record: Attempted = { seq: 1, ...UNSENT };
   const outcome = await sendRequest(record, options, {
     ...{ clock, random, stop, abort },
-    submit: (signal) =>
-      kind === 'users' ? client.submit('users', body, signal) : client.identifyCompany(body, signal),
+    submit: (signal, begins) => {
+      begins();
+      return kind === 'users' ? client.submit('users', body, signal) : client.identifyCompany(body, signal);
+    },
     expected: kind === 'users' ? 'job' : 'anything',
     commit: async () => {},
     emit: () => {},
@@ -91,7 +93,7 @@ export async function identify(
   const doubt = record.possibleDuplicate;
   const isUnsent = record.state === 'withdrawn';
   if (isUnsent && doubt === null) await state.sends.endProfile(send, false, 'unsent');
-  if (outcome.type === 'stopped' || outcome.type === 'overtaken') {
+  if (outcome.type === 'stopped') {
     throw InterruptedError.of(stop, { hint: isUnsent ? 'nothing was sent' : 'it may have been sent' });
   }
   if (outcome.type !== 'acknowledged') throw outcome.error;

@@ -4,9 +4,10 @@
  * resume repeats requests with an unknown outcome, and sends nothing that was acknowledged.
  */
 import { envelopeBytes, type Kind } from '../model.js';
-import { append, emptyColumns, type ItemBatch, type Range, select, startOf } from '../read/index.js';
+import { type ItemBatch, select, startOf } from '../read/index.js';
 import type { RequestRecord } from '../state/requests.js';
-import { BodyWriter, type Chunk, type ChunkPart, RecordedRanges } from './chunk.js';
+import { isInDoubt, requestStatus } from '../states.js';
+import { bodyOf, type Chunk, type ChunkPart, extend, type Stretch } from './chunk.js';
 
 /** Yields chunks. The consumer may pass to `next` how many items the following chunks may have. */
 export type Chunks = AsyncGenerator<Chunk, void, number | undefined>;
@@ -53,40 +54,34 @@ export async function* splitIntoChunks(
   batches: AsyncIterable<InputBatch> | Iterable<InputBatch>,
   rules: ChunkRules,
 ): Chunks {
-  const recorded = new RecordedRanges(rules.recorded, rules.isSentAgain);
+  const { isSentAgain = (r: RequestRecord) => isInDoubt(requestStatus(r)) } = rules;
+  const recordedAt = recordedIn(rules.recorded);
   let { limits } = rules;
-  const learn = (items: number | undefined): void => {
-    if (items !== undefined) limits = { ...limits, items };
+  const learn = (items = limits.items): void => {
+    limits = { ...limits, items };
   };
   let draft = null as Draft | null;
+  /** The recorded request of the last row, and whether its rows are left as they are. */
+  let [request, isDone]: [RequestRecord | null, boolean] = [null, false];
   /** The `done` callbacks of batches that were read, and that the draft still refers to. */
   let done: (() => void)[] = [];
   const cut = (whole: Draft): Chunk => {
     const chunk = whole.cut();
     draft = null;
-    for (const free of done) free();
-    done = [];
+    for (const free of done.splice(0)) free();
     return chunk;
   };
   for await (const { input, batch, done: free } of batches) {
-    for (let i = 0, taken: number; i < batch.ends.length; i += taken) {
-      taken = 1;
-      const row = batch.rows[i]!;
-      const { request, until } = recorded.at(input, row);
-      if (draft && draft.recorded !== request) learn(yield cut(draft));
-      if (request && !recorded.isSentAgain(request)) continue;
-      if (draft && !draft.accepts(batch, i)) learn(yield cut(draft));
-
-      // A repeated request keeps all its rows, even if the limits are lower now.
-      let room = draft && !request ? draft.room(batch, i, limits) : 1;
-      if (draft && room === 0) learn(yield cut(draft));
-      if (!draft) {
-        draft = new Draft(rules, request);
-        room = draft.room(batch, i, limits);
+    for (let at = 0; at < batch.ends.length; at++) {
+      const found = recordedAt(input, batch.rows[at]!);
+      if (found !== request) {
+        if (draft) learn(yield cut(draft));
+        [request, isDone] = [found, found !== null && !isSentAgain(found)];
       }
-      draft.enter(input, row);
-      const isFree = until === Number.POSITIVE_INFINITY && !request;
-      taken = draft.add(batch, i, isFree ? room : 1);
+      if (isDone) continue;
+      if (draft && !draft.accepts(batch, at, limits)) learn(yield cut(draft));
+      draft ??= new Draft(rules, request);
+      draft.add(input, batch, at);
     }
     const isNeeded = draft?.leave(batch) ?? false;
     if (free && isNeeded) done.push(free);
@@ -95,26 +90,36 @@ export async function* splitIntoChunks(
   if (draft) yield cut(draft);
 }
 
-/** Items `from` to `to` (exclusive) of a batch, and the number of unchanged rows of the chunk before them. */
-interface Stretch {
-  batch: ItemBatch;
-  from: number;
-  to: number;
-  skipped: number;
+/**
+ * Returns a function that finds the recorded request of a row, which must be asked for rows in order. A request has all
+ * rows from the start of its first range to the end of its last, in all inputs between them.
+ */
+function recordedIn(requests: readonly RequestRecord[]) {
+  const sorted = [...requests].sort((a, b) => a.input - b.input || a.first_row - b.first_row);
+  let next = 0;
+  const isBefore = (input: number, row: number, of: { input: number }, edge: number): boolean =>
+    input < of.input || (input === of.input && row < edge);
+  return (input: number, row: number): RequestRecord | null => {
+    for (; next < sorted.length; next++) {
+      const near = sorted[next]!;
+      const last = near.more.at(-1) ?? near;
+      if (isBefore(input, row, near, near.first_row)) return null;
+      if (isBefore(input, row, last, last.end_row)) return near;
+    }
+    return null;
+  };
 }
 
 /** A chunk while it grows. */
 class Draft {
   readonly #stretches: Stretch[] = [];
   readonly #shared = new Set<bigint>();
-  #items = 0;
   /** Bytes of the body: envelope, items, and a comma after each item. */
   #bytes: number;
-  /**
-   * Whether all rows are sent without a check of each one. Then several rows of a batch are added at once.
-   */
-  readonly #isPlain: boolean;
+  #items = 0;
   #unchanged = 0;
+  /** By item: the unchanged rows after it. */
+  readonly #after = new Map<number, number>();
   #rejected: string | null = null;
   readonly #parts: ChunkPart[] = [];
   /** The last part. */
@@ -125,91 +130,63 @@ class Draft {
     readonly recorded: RequestRecord | null,
   ) {
     this.#bytes = envelopeBytes(rules.kind);
-    this.#isPlain = rules.duplicates.count === 0 && !rules.isUnchanged && !rules.rejectionOf;
   }
 
-  /** Whether a row is of its kind: rows that were rejected before have chunks of their own. */
-  accepts(batch: ItemBatch, at: number): boolean {
-    if (!this.rules.rejectionOf || this.recorded || this.#items === 0 || this.#isUnchanged(batch, at))
-      return true;
-    return this.#rejected === this.#rejectionOf(batch, at);
+  /**
+   * Whether the next row belongs to it: it fits the limits, or the request is repeated, which keeps all its rows. The first
+   * item always fits, because the plan has rejected rows that are too large. Rows that were rejected before have chunks of
+   * their own.
+   */
+  accepts(batch: ItemBatch, at: number, { items, bytes }: Limits): boolean {
+    if (this.recorded || this.#items === 0) return true;
+    // No comma after the last item.
+    if (this.#items >= items || this.#bytes + batch.ends[at]! - startOf(batch, at) - 1 > bytes) return false;
+    return (
+      !this.rules.rejectionOf ||
+      this.#isUnchanged(batch, at) ||
+      this.#rejected === this.#rejectionOf(batch, at)
+    );
   }
 
   #isUnchanged(batch: ItemBatch, at: number): boolean {
     const { repeats, isUnchanged } = this.rules;
-    const id = batch.ids[at]!;
-    return (this.#isRepeated(id) ? repeats?.isUnchanged(id) : isUnchanged?.(batch, at)) ?? false;
+    if (this.#isRepeated(batch, at)) return repeats?.isUnchanged(batch.ids[at]!) ?? false;
+    return isUnchanged?.(batch, at) ?? false;
   }
 
-  #isRepeated(id: bigint): boolean {
+  #isRepeated({ ids }: ItemBatch, at: number): boolean {
     const { duplicates } = this.rules;
-    return duplicates.count > 0 && duplicates.repeated.has(id);
+    return duplicates.count > 0 && duplicates.repeated.has(ids[at]!);
   }
 
   /** Rows of a recorded request that may have arrived are sent again in any case. */
   #rejectionOf(batch: ItemBatch, at: number): string | null {
+    const { rejectionOf } = this.rules;
     const isNew = this.recorded === null || this.recorded.state === 'withdrawn';
-    if (!isNew || this.#isRepeated(batch.ids[at]!)) return null;
-    return this.rules.rejectionOf?.(batch, at) ?? null;
+    return (rejectionOf && isNew && !this.#isRepeated(batch, at) && rejectionOf(batch, at)) || null;
   }
 
-  /** Begins a new part if the next rows come from another input. */
-  enter(input: number, row: number): void {
-    if (this.#part?.input === input) return;
-    this.#part = { input, first_row: row, end_row: row, from: this.#items };
-    this.#parts.push(this.#part);
-  }
-
-  /**
-   * How many rows of a batch, from index `at`, fit both limits and can be added at once; 0 if the next one
-   * does not fit. The first row of a chunk always fits, because the plan has rejected rows that are too
-   * large.
-   */
-  room(batch: ItemBatch, at: number, { items, bytes }: Limits): number {
-    const { ends } = batch;
-    const end = startOf(batch, at) + bytes - this.#bytes + 1; // no comma after the last item
-    let low = this.#items === 0 ? 1 : 0;
-    let high = Math.min(items - this.#items, this.#isPlain ? ends.length - at : 1);
-    while (low < high) {
-      const middle = (low + high + 1) >> 1;
-      if (ends[at + middle - 1]! <= end) low = middle;
-      else high = middle - 1;
+  /** Adds a row: to be sent, or unchanged. */
+  add(input: number, batch: ItemBatch, at: number): void {
+    const row = batch.rows[at]!;
+    const last = this.#items - 1;
+    if (this.#part?.input !== input) {
+      this.#part = { input, first_row: row, end_row: row, from: this.#items };
+      this.#parts.push(this.#part);
     }
-    return low;
-  }
-
-  /**
-   * Adds rows of a batch from index `at`. If rows must be checked, adds one: to be sent, or unchanged.
-   * @param rows as `room` returned; 1 unless the draft is plain
-   * @returns the number of rows that it added
-   */
-  add(batch: ItemBatch, at: number, rows: number): number {
-    if (!this.#isPlain) this.#addOne(batch, at);
-    else this.#take(batch, at, at + rows);
-    return rows;
-  }
-
-  #addOne(batch: ItemBatch, at: number): void {
-    const id = batch.ids[at]!;
-    this.#part.end_row = batch.rows[at]! + 1;
+    this.#part.end_row = row + 1;
     if (this.#isUnchanged(batch, at)) {
       this.#unchanged++;
+      if (last >= 0) this.#after.set(last, (this.#after.get(last) ?? 0) + 1);
       return;
     }
-    if (this.#isRepeated(id)) this.#shared.add(id);
+    if (this.#isRepeated(batch, at)) this.#shared.add(batch.ids[at]!);
     const rejected = this.#rejectionOf(batch, at);
     // A planned request is sent unless all its rows were rejected.
     this.#rejected = this.#items === 0 || this.#rejected === rejected ? rejected : null;
-    this.#take(batch, at, at + 1);
-  }
-
-  #take(batch: ItemBatch, from: number, to: number): void {
-    this.#part.end_row = batch.rows[to - 1]! + 1;
-    this.#bytes += batch.ends[to - 1]! - startOf(batch, from);
-    this.#items += to - from;
-    const last = this.#stretches.at(-1);
-    if (last?.batch === batch && last.to === from) last.to = to;
-    else this.#stretches.push({ batch, from, to, skipped: this.#unchanged });
+    this.#bytes += batch.ends[at]! - startOf(batch, at);
+    this.#items++;
+    extend(this.#stretches, batch, at);
   }
 
   /**
@@ -218,57 +195,37 @@ class Draft {
    * @returns whether the chunk still refers to the batch
    */
   leave(batch: ItemBatch): boolean {
-    const mine = this.#stretches.slice(
-      this.#stretches.findLastIndex((stretch) => stretch.batch !== batch) + 1,
-    );
+    const mine = this.#stretches.filter((stretch) => stretch.batch === batch);
     const needed = mine.reduce((sum, { from, to }) => sum + to - from, 0);
     if (2 * needed > batch.ends.length) return true;
-    const rest = select(
-      batch,
-      mine.map(({ from, to }): Range => [from, to]),
-    );
-    let from = 0;
-    for (const stretch of mine) {
-      const to = from + stretch.to - stretch.from;
-      Object.assign(stretch, { batch: rest, from, to });
-      from = to;
-    }
+    if (needed === 0) return false;
+    const ranges = mine.map(({ from, to }) => [from, to] as const);
+    const copy = select(batch, ranges);
+    this.#stretches.splice(-mine.length, mine.length, { batch: copy, from: 0, to: needed });
     return false;
-  }
-
-  /** A repeated request keeps its recorded range, even if rows at its start or end were rejected. */
-  #keepBounds(): void {
-    if (!this.recorded) return;
-    const last = this.recorded.more.at(-1) ?? this.recorded;
-    if (this.#parts[0]!.input === this.recorded.input) this.#parts[0]!.first_row = this.recorded.first_row;
-    if (this.#part.input === last.input) this.#part.end_row = last.end_row;
   }
 
   /** Makes the chunk. The draft must not be used afterwards. */
   cut(): Chunk {
-    this.#keepBounds();
-    const columns = emptyColumns(this.#items);
-    const skippedBefore = new Uint32Array(this.#items);
-    const body = new BodyWriter(this.rules.kind, this.#items, this.#bytes - (this.#items > 0 ? 1 : 0));
-    let at = 0;
-    for (const { batch, from, to, skipped } of this.#stretches) {
-      skippedBefore.fill(skipped, at, at + to - from);
-      body.addAll(batch, from, to);
-      at = append(columns, at, batch, from, to);
+    const { recorded } = this;
+    if (recorded) {
+      // A repeated request keeps its recorded range, even if rows at its start or end were rejected.
+      const [first] = this.#parts;
+      const last = recorded.more.at(-1) ?? recorded;
+      if (first!.input === recorded.input) first!.first_row = recorded.first_row;
+      if (this.#part.input === last.input) this.#part.end_row = last.end_row;
     }
-    const { lines, rows, ...prints } = columns;
+    const after = new Uint32Array(this.#items);
+    for (const [at, rows] of this.#after) after[at] = rows;
     return {
-      ...body.finish(),
-      lines,
-      rows,
-      skipped: skippedBefore,
-      prints,
+      ...bodyOf(this.rules.kind, this.#stretches),
+      after,
       parts: this.#parts,
       unchanged: this.#unchanged,
       leftOut: [],
       rejected: this.#rejected,
       shared: this.#shared,
-      recorded: this.recorded,
+      recorded,
     };
   }
 }

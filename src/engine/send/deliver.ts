@@ -97,7 +97,7 @@ class Delivery {
       case 'reject': {
         // Not with rows that it left out for newer data.
         const sent = await leaveOut(rows, requests.of(this.seq)!, this.deps);
-        return this.#reject(sent.prints.ids.length > 0 ? sent : rows, request);
+        return this.#reject(sent.ids.length > 0 ? sent : rows, request);
       }
       case 'leave': {
         const wasAccepted = requests.chainOf(request).slice(1).some(wasAcknowledged);

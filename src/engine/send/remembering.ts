@@ -4,7 +4,7 @@
  */
 import type { FingerprintColumns } from '../fingerprints/index.js';
 import { foldContents } from '../fingerprints/tables.js';
-import { ENVELOPE, type Kind } from '../model.js';
+import type { Kind } from '../model.js';
 import { CellHasher, hashCells, MergedHashes, mergeUpserts, parseItem } from '../read/index.js';
 import type { Chunk } from './chunk.js';
 import { itemsOf } from './chunk.js';
@@ -39,12 +39,11 @@ export class Remembering {
 
   /** The fingerprints of a request that is about to be sent. */
   printsOf(chunk: Chunk): FingerprintColumns {
-    const { prints, body, ends, kind } = chunk;
+    const { ids, contents, items, ends } = chunk;
     const records = this.#recordsOf(chunk);
-    if (this.#cells === null) return { ...prints, records };
-    const start = ENVELOPE[kind].open.length;
-    const rows = Array.from(ends, (end, at) => [at === 0 ? start : ends[at - 1]! + 1, end] as const);
-    return { ...prints, records, cells: hashCells(this.#cells, body, rows) };
+    if (this.#cells === null) return { ids, contents, records };
+    const rows = Array.from(ends, (end, at) => [at === 0 ? 0 : ends[at - 1]!, end - 1] as const);
+    return { ids, contents, records, cells: hashCells(this.#cells, items, rows) };
   }
 
   /**
@@ -53,7 +52,7 @@ export class Remembering {
    * completed, so the hash is combined (XOR) with the hash of their contents.
    */
   #recordsOf(chunk: Chunk): BigUint64Array {
-    const { ids, contents } = chunk.prints;
+    const { ids, contents } = chunk;
     const records = new BigUint64Array(ids.length);
     if (chunk.shared.size === 0) return records;
     const last = new Map<bigint, { at: number; before: bigint }>();

@@ -8,7 +8,7 @@ import { shortId } from '../state/history.js';
 import type { RequestRecord } from '../state/requests.js';
 import { isDoubtful, isInDoubt, requestStatus, wasAcknowledged } from '../states.js';
 import { count } from '../util/numbers.js';
-import { type Chunk, type LeftOut, rangesToRecord, type SentBefore, serialize } from './chunk.js';
+import { type Chunk, type LeftOut, rangesToRecord, serialize } from './chunk.js';
 import { type DeliverDeps, pathsOf } from './follow.js';
 import { leave } from './pick.js';
 import { FOUND, UNSENT } from './request.js';
@@ -61,8 +61,8 @@ export function newRecord(
 }
 
 /** Why a run that this one has replaced may have sent some of the rows; null if none. */
-export function lostBefore({ prints }: Chunk, { lost }: DeliverDeps): string | null {
-  const id = lost.size === 0 ? undefined : prints.ids.find((one) => lost.has(one));
+export function lostBefore({ ids }: Chunk, { lost }: DeliverDeps): string | null {
+  const id = lost.size === 0 ? undefined : ids.find((one) => lost.has(one));
   return id === undefined ? null : lost.get(id)!;
 }
 
@@ -120,7 +120,7 @@ export async function repeated(
  */
 async function checkRepeats(chunk: Chunk, recorded: RequestRecord, deps: DeliverDeps): Promise<void> {
   const before = await deps.state.sends.idsOf(deps.run, recorded.seq);
-  const { ids } = chunk.prints;
+  const { ids } = chunk;
   const sameRows = before.length === ids.length && ids.every((id, at) => id === before[at]);
   if ((deps.options.changedOnly || chunk.leftOut.length > 0) && !sameRows) return;
   throw differs(recorded, 'what was sent the first time, so it was not sent again', deps, {
@@ -157,7 +157,7 @@ export async function leaveOut(
   const had = root && root.unchanged > 0 ? await state.history.ofRequest(run, root.seq) : null;
   const sent = had && new Set(Object.values(had).flatMap((ids) => [...ids]));
   const isUnchanged = (id: bigint): boolean => sent !== null && !sent.has(shortId(id));
-  if (!chunk.prints.ids.some((id) => isUnchanged(id) || by(id) !== null)) return chunk;
+  if (!chunk.ids.some((id) => isUnchanged(id) || by(id) !== null)) return chunk;
   // Another import could send them because this one has lost its lock.
   state.locks.check();
   return leave(chunk, by, isUnchanged);
@@ -187,5 +187,5 @@ export async function markSent(
   }
 }
 
-const sentBefore = (r: RequestRecord): SentBefore | null =>
+const sentBefore = (r: RequestRecord): LeftOut['before'] =>
   wasAcknowledged(r) ? 'submitted' : isDoubtful(r) ? 'unknown' : null;

@@ -30,8 +30,11 @@ export type Attempted = Pick<
 >;
 
 export interface RequestDeps {
-  /** Sends the request once. The signal ends the attempt. @throws the reason of `stop` if it ended before it was sent */
-  submit(signal: AbortSignal): Promise<Answer>;
+  /**
+   * Sends the request once. The signal ends the attempt.
+   * @param begins is called right before the request is written; from then on, `stop` does not end it
+   */
+  submit(signal: AbortSignal, begins: () => void): Promise<Answer>;
   /** Why an earlier request with its rows may have arrived; null or absent if none. */
   doubt?: string | null;
   /** What a successful reply must contain. Default: a job. */
@@ -57,24 +60,22 @@ export interface RequestDeps {
 export type Outcome =
   /** `job` is null if the reply named none. */
   | { type: 'acknowledged'; job: Job | null; warning: string | null }
-  /** 413. */
-  | { type: 'too_large'; error: ServiceError }
-  /** The service refused its content, such as with 400 or 422. */
+  /** The service refused its content or its size, such as with 400, 413 or 422. */
   | { type: 'refused'; error: ServiceError }
   /** The run cannot continue. */
   | { type: 'failed'; error: ProfilesError }
-  /** `stop` or `abort` was aborted. A resume sends the request. */
-  | { type: 'stopped' }
-  /** Others have sent newer data for all its rows since the last attempt. */
-  | { type: 'overtaken' };
+  /**
+   * `stop` or `abort` was aborted, and a resume sends the request; or others have sent newer data for all its rows since
+   * the last attempt.
+   */
+  | { type: 'stopped' };
 
 /** The reason in the record of a request that was found after a crash with only its intent. */
 export const FOUND = 'the import ended before the answer was read';
 
 const NOT_SENT = 'stopped before it was sent';
-
-/** An attempt that the service has not answered, and that is not made again. */
-const ended = (type: 'stopped' | 'overtaken') => ({ do: 'end', type }) as const;
+/** The service has not answered, and no further attempt is made. */
+const STOPPED = { do: 'end' } as const;
 
 /**
  * Sends one request until it is acknowledged, refused, or given up. Before and after each attempt, its record
@@ -94,37 +95,42 @@ export async function sendRequest(
   /**
    * Records that it was not answered. A resume sends it again, and if it may have arrived, also reports that.
    */
-  const leave = async (reason: string): Promise<void> => {
+  const leave = async (reason: string): Promise<typeof STOPPED> => {
     record.state = unknown === null ? 'withdrawn' : 'unknown';
     record.reason = unknown ?? reason;
     await deps.commit();
-  };
-  const leaveStopped = async (reason: string) => {
-    await leave(reason);
-    return ended('stopped');
+    return STOPPED;
   };
 
   const attempt = async () => {
-    if (answer && deps.remains && !(await deps.remains())) return ended('overtaken');
-    if (stop.aborted) return leaveStopped(NOT_SENT);
+    if (answer && deps.remains && !(await deps.remains())) return STOPPED;
+    if (stop.aborted) return leave(NOT_SENT);
     const { possibleDuplicate } = record;
     record.state = unknown === null ? 'intent' : 'unknown';
     record.reason = unknown;
     if (unknown !== null) record.possibleDuplicate ??= unknown;
     await deps.commit();
+    // Until it is written, `stop` ends it, too: a proxy may take long for a connection.
+    const early = new AbortController();
+    const onStop = (): void => early.abort(stop.reason);
+    const begins = (): void => stop.removeEventListener('abort', onStop);
+    stop.addEventListener('abort', onStop);
+    if (stop.aborted) onStop();
     try {
-      answer = await deps.submit(abort);
+      answer = await deps.submit(AbortSignal.any([abort, early.signal]), begins);
     } catch (error) {
       if (abort.aborted) {
         unknown ??= 'interrupted while it was sent';
-        return leaveStopped(unknown);
+        return leave(unknown);
       }
       // It ended before a byte was written.
       record.possibleDuplicate = possibleDuplicate;
-      if (stop.aborted && error === stop.reason) return leaveStopped(NOT_SENT);
+      if (stop.aborted && error === stop.reason) return leave(NOT_SENT);
       // If that cannot be recorded either, the first error is reported.
       if (error instanceof ProfilesError) await leave(NOT_SENT).catch(() => {});
       throw error;
+    } finally {
+      begins();
     }
     // There was no connection, so it was not sent a second time.
     if (answer.type === 'unsent') record.possibleDuplicate = possibleDuplicate;
@@ -135,34 +141,8 @@ export async function sendRequest(
     return decision;
   };
 
-  const pausing = { ...deps, signal: stop, onRetry };
-  const decision = await retried(attempt, options, pausing).catch((error: unknown) => {
-    if (stop.aborted && error === stop.reason) return ended('stopped');
-    throw error;
-  });
-  switch (decision.do) {
-    case 'accept': {
-      record.job = decision.job;
-      record.job_id = decision.job?.job_id ?? null;
-      record.state = decision.job ? 'acknowledged' : 'settled';
-      record.reason = decision.reason;
-      await deps.commit();
-      const remark = answer?.type === 'reply' ? answer.warning : undefined;
-      return { type: 'acknowledged', job: record.job, warning: record.reason ?? remark ?? null };
-    }
-    case 'halve':
-    case 'refuse':
-      await leave(decision.error.message);
-      return { type: decision.do === 'halve' ? 'too_large' : 'refused', error: decision.error };
-    case 'stop':
-      await leave(decision.reason);
-      return { type: 'failed', error: decision.error };
-    case 'end':
-      return { type: decision.type };
-  }
-
   /** Recorded before the pause, which may be long: if the process ends during it, a resume knows the reason. */
-  async function onRetry({ reason }: { reason: string }, delayMs: number): Promise<void> {
+  const onRetry = async ({ reason }: { reason: string }, delayMs: number): Promise<void> => {
     if (!stop.aborted) record.retries++;
     await leave(reason);
     stop.throwIfAborted();
@@ -174,26 +154,24 @@ export async function sendRequest(
       reason,
       maybe_sent_twice: unknown !== null,
     });
-  }
-}
+  };
 
-/**
- * Makes an attempt, which `stop` also ends until `begins` is called: a proxy may take long for a connection.
- * @param signal ends it at any time
- */
-export async function untilWritten<T>(
-  stop: AbortSignal,
-  signal: AbortSignal,
-  attempt: (either: AbortSignal, begins: () => void) => Promise<T>,
-): Promise<T> {
-  const early = new AbortController();
-  const onStop = (): void => early.abort(stop.reason);
-  const begins = (): void => stop.removeEventListener('abort', onStop);
-  stop.addEventListener('abort', onStop);
-  if (stop.aborted) onStop();
-  try {
-    return await attempt(AbortSignal.any([signal, early.signal]), begins);
-  } finally {
-    begins();
+  const pausing = { ...deps, signal: stop, onRetry };
+  const decision = await retried(attempt, options, pausing).catch((error: unknown) => {
+    if (stop.aborted && error === stop.reason) return STOPPED;
+    throw error;
+  });
+  if (decision.do === 'end') return { type: 'stopped' };
+  if (decision.do !== 'accept') {
+    await leave(decision.do === 'stop' ? decision.reason : decision.error.message);
+    return decision.do === 'stop'
+      ? { type: 'failed', error: decision.error }
+      : { type: 'refused', error: decision.error };
   }
+  const { job, reason } = decision;
+  const job_id = job?.job_id ?? null;
+  Object.assign(record, { job, job_id, state: job ? 'acknowledged' : 'settled', reason });
+  await deps.commit();
+  const remark = answer?.type === 'reply' ? answer.warning : undefined;
+  return { type: 'acknowledged', job, warning: reason ?? remark ?? null };
 }

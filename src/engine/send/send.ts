@@ -144,7 +144,7 @@ class Sender {
         const prepared = chunk.recorded ? undefined : prepare(chunk);
         await this.#room(chunk.shared);
         if (this.#afterwards.options.wait && !this.#deps.stop.aborted) {
-          await this.#others.ended(chunk.kind, chunk.prints.ids);
+          await this.#others.ended(chunk.kind, chunk.ids);
         }
         if (this.#deps.stop.aborted) break;
         // Until a search for its rows at fault ends, it counts as unfinished.

@@ -4,7 +4,7 @@ import type { RequestRecord } from '../state/requests.js';
 import { requestStatus } from '../states.js';
 import { type Chunk, rowsToRecord } from './chunk.js';
 import { type DeliverDeps, follow, pathsOf, reportSubmitted } from './follow.js';
-import { sendRequest, untilWritten } from './request.js';
+import { sendRequest } from './request.js';
 import {
   acceptedBefore,
   doubtBefore,
@@ -69,14 +69,13 @@ export async function sendAndFollow(
     [chunk, body, isNew] = [rest, prepared.body, true];
     return !(await isEmpty());
   };
-  const submit = (signal: AbortSignal) =>
-    untilWritten(deps.stop, signal, (either, begins) => {
-      const ready = (): void => {
-        state.locks.check();
-        begins();
-      };
-      return deps.client.submit(chunk.kind, body, either, ready, release);
-    });
+  const submit = (signal: AbortSignal, begins: () => void) => {
+    const ready = (): void => {
+      state.locks.check();
+      begins();
+    };
+    return deps.client.submit(chunk.kind, body, signal, ready, release);
+  };
 
   if (requestStatus(record) === 'accepted') await follow([record], deps);
   else if (!(await isEmpty())) {
@@ -84,7 +83,7 @@ export async function sendAndFollow(
     const doubt = doubtBefore(record, deps);
     const outcome = await sendRequest(record, options, { ...deps, doubt, submit, commit, remains });
     if (outcome.type === 'failed') throw outcome.error;
-    if (outcome.type === 'too_large' || outcome.type === 'refused') return { chunk, error: outcome.error };
+    if (outcome.type === 'refused') return { chunk, error: outcome.error };
     if (outcome.type === 'acknowledged') {
       // Reported only when it is on disk, so that readers of events can rely on it even if the process is killed.
       const reported = written.then(() => {

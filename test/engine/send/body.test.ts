@@ -71,13 +71,13 @@ describe('serialize', () => {
 
   test('a user’s company that a later row does not name stays', () => {
     const items = ['{"user_id":"u","company_id":"x"}', '{"user_id":"u","metadata":{"n":1}}'];
-    const open = '{"users":['.length;
     const id = idHash('u');
     const rows = {
       kind: 'users',
-      body: Buffer.from(`{"users":[${items.join()}]}`),
-      ends: Uint32Array.of(open + items[0]!.length, open + items.join().length),
-      prints: { ids: BigUint64Array.of(id, id) },
+      body: Buffer.from(''),
+      items: Buffer.from(`${items.join()},`),
+      ends: Uint32Array.of(items[0]!.length + 1, items.join().length + 1),
+      ids: BigUint64Array.of(id, id),
       shared: new Set([id]),
     } as const;
     expect(serialize(rows).body.toString()).toBe(
@@ -90,7 +90,7 @@ describe('serialize', () => {
     const met = BigUint64Array.of(1n, 1n);
     const body = mergedOf({
       ...chunk!,
-      prints: { ids: met, contents: met },
+      ids: met,
       shared: new Set([1n]),
     });
     expect(body.map(({ company_id }) => company_id)).toEqual(['a', 'b']);

@@ -33,7 +33,7 @@ describe('splitIntoChunks', () => {
       unchanged: 0,
     });
     expect(text(chunks[1]!)).toEqual(['{"company_id":"c2"}', '{"company_id":"c3"}']);
-    expect([...chunks[1]!.prints.ids]).toEqual([idHash('c2'), idHash('c3')]);
+    expect([...chunks[1]!.ids]).toEqual([idHash('c2'), idHash('c3')]);
   });
 
   test('at most so many bytes: a body that fills the limit to the byte goes out whole', async () => {
@@ -225,7 +225,7 @@ describe('any rows', () => {
         expect(chunks.flatMap((chunk) => text(chunk))).toEqual(rows.map(itemOf));
         expect(chunks.flatMap((chunk) => [...chunk.rows])).toEqual(rows.map((_, i) => i));
         expect(chunks.flatMap((chunk) => [...chunk.lines])).toEqual(rows.map((_, i) => i + 2));
-        expect(chunks.flatMap((chunk) => [...chunk.prints.ids])).toEqual(rows.map(({ id }) => idHash(id)));
+        expect(chunks.flatMap((chunk) => [...chunk.ids])).toEqual(rows.map(({ id }) => idHash(id)));
         for (const [i, chunk] of chunks.entries()) {
           expect(chunk.ends.length).toBeLessThanOrEqual(items);
           expect(serialize(chunk).body.length).toBeLessThanOrEqual(limits.bytes);
@@ -288,7 +288,7 @@ test('few changed rows among many are cut the same, however the batches fall', a
   const isUnchanged: ChunkRules['isUnchanged'] = (prints, at) => !changed.has(prints.ids[at]!);
   const limits = { items: 20, bytes: 1_000_000 };
   const whole = await cut(rows, { isUnchanged, limits }, 300);
-  expect(whole.flatMap((chunk) => [...chunk.prints.ids])).toEqual([...changed]);
+  expect(whole.flatMap((chunk) => [...chunk.ids])).toEqual([...changed]);
   for (const batch of [1, 5, 10, 33]) {
     const chunks = await cut(rows, { isUnchanged, limits }, batch);
     expect(chunks).toEqual(whole);

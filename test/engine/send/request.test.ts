@@ -242,7 +242,7 @@ const REFUSED: Case[] = [
   [
     'its size',
     [reply(413)],
-    { type: 'too_large', error: { status: 413 }, record: { state: 'withdrawn' }, attempts: 1 },
+    { type: 'refused', error: { status: 413 }, record: { state: 'withdrawn' }, attempts: 1 },
   ],
   [
     'the token',
@@ -272,7 +272,7 @@ const inDoubt = (reason: unknown, possibleDuplicate: string | null) => ({
 });
 const MAYBE: Case[] = [
   ['is refused later', [lost, reply(400)], { type: 'refused', ...inDoubt(RESET, RESET) }],
-  ['is too large later', [lost, reply(413)], { type: 'too_large', ...inDoubt(RESET, RESET) }],
+  ['is too large later', [lost, reply(413)], { type: 'refused', ...inDoubt(RESET, RESET) }],
   ['meets a refused token', [lost, reply(401)], { type: 'failed', ...inDoubt(RESET, RESET) }],
   [
     'has to wait too long',
