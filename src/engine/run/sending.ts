@@ -7,7 +7,7 @@ import type { Kind } from '../model.js';
 import { typesOf } from '../plan/key-checks.js';
 import { acceptedOf, type Scanned, scansOf } from '../plan/plan.js';
 import { isCanaryDue } from '../send/canary.js';
-import type { Chunks } from '../send/chunker.js';
+import type { Chunk } from '../send/chunk.js';
 import type { DeliverDeps } from '../send/follow.js';
 import { nextStep, rulesOf } from '../send/next.js';
 import { type ChunkDeps, chunksOfKind } from '../send/read-chunks.js';
@@ -45,7 +45,6 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
       client,
       options,
       items,
-      followsOnly: scanned === null,
       requests: recorded,
       sentLater: await sentLater(session, kind),
       lost: await lostIn(session.replaces, kind, state),
@@ -63,11 +62,16 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
   return null;
 }
 
-async function* chunksOf(session: Session, kind: Kind, items: number): Chunks {
+async function* chunksOf(session: Session, kind: Kind, most: () => number): AsyncGenerator<Chunk> {
   const { scanned, deadline } = session;
   if (!scanned) return;
   const deps = chunkDepsOf(session, scanned);
-  const limits = { ...deps.limits, items };
+  const limits = {
+    bytes: deps.limits.bytes,
+    get items() {
+      return most();
+    },
+  };
   yield* chunksOfKind(scanned, kind, { ...deps, limits, signal: deadline.signal });
 }
 

@@ -9,17 +9,14 @@ import type { RequestRecord } from '../state/requests.js';
 import { isInDoubt, requestStatus } from '../states.js';
 import { bodyOf, type Chunk, type ChunkPart, extend, type Stretch } from './chunk.js';
 
-/** Yields chunks. The consumer may pass to `next` how many items the following chunks may have. */
-export type Chunks = AsyncGenerator<Chunk, void, number | undefined>;
-
+/** The limits of a request, read when a chunk begins: they may become lower meanwhile. */
 export interface Limits {
-  items: number;
-  bytes: number;
+  readonly items: number;
+  readonly bytes: number;
 }
 
 export interface ChunkRules {
   kind: Kind;
-  /** Limits of the first chunk. `items` may change later (`Chunks`). */
   limits: Limits;
   /** Ids that appear more than once in the inputs of the kind. */
   duplicates: { count: number; repeated: { has(id: bigint): boolean } };
@@ -53,13 +50,9 @@ export interface InputBatch {
 export async function* splitIntoChunks(
   batches: AsyncIterable<InputBatch> | Iterable<InputBatch>,
   rules: ChunkRules,
-): Chunks {
+): AsyncGenerator<Chunk> {
   const { isSentAgain = (r: RequestRecord) => isInDoubt(requestStatus(r)) } = rules;
   const recordedAt = recordedIn(rules.recorded);
-  let { limits } = rules;
-  const learn = (items = limits.items): void => {
-    limits = { ...limits, items };
-  };
   let draft = null as Draft | null;
   /** The recorded request of the last row, and whether its rows are left as they are. */
   let [request, isDone]: [RequestRecord | null, boolean] = [null, false];
@@ -75,11 +68,11 @@ export async function* splitIntoChunks(
     for (let at = 0; at < batch.ends.length; at++) {
       const found = recordedAt(input, batch.rows[at]!);
       if (found !== request) {
-        if (draft) learn(yield cut(draft));
+        if (draft) yield cut(draft);
         [request, isDone] = [found, found !== null && !isSentAgain(found)];
       }
       if (isDone) continue;
-      if (draft && !draft.accepts(batch, at, limits)) learn(yield cut(draft));
+      if (draft && !draft.accepts(batch, at)) yield cut(draft);
       draft ??= new Draft(rules, request);
       draft.add(input, batch, at);
     }
@@ -122,6 +115,7 @@ class Draft {
   readonly #after = new Map<number, number>();
   #rejected: string | null = null;
   readonly #parts: ChunkPart[] = [];
+  readonly #limits: Limits;
   /** The last part. */
   #part!: ChunkPart;
 
@@ -130,6 +124,8 @@ class Draft {
     readonly recorded: RequestRecord | null,
   ) {
     this.#bytes = envelopeBytes(rules.kind);
+    const { items, bytes } = rules.limits;
+    this.#limits = { items, bytes };
   }
 
   /**
@@ -137,7 +133,8 @@ class Draft {
    * item always fits, because the plan has rejected rows that are too large. Rows that were rejected before have chunks of
    * their own.
    */
-  accepts(batch: ItemBatch, at: number, { items, bytes }: Limits): boolean {
+  accepts(batch: ItemBatch, at: number): boolean {
+    const { items, bytes } = this.#limits;
     if (this.recorded || this.#items === 0) return true;
     // No comma after the last item.
     if (this.#items >= items || this.#bytes + batch.ends[at]! - startOf(batch, at) - 1 > bytes) return false;

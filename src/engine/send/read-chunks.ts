@@ -9,11 +9,11 @@ import { buildItems, itemMemory, type Pool, refuseChanged } from '../read/index.
 import type { RequestRecord } from '../state/requests.js';
 import type { Chunk } from './chunk.js';
 import { serialize } from './chunk.js';
-import { type ChunkRules, type Chunks, type InputBatch, type Limits, splitIntoChunks } from './chunker.js';
+import { type ChunkRules, type InputBatch, type Limits, splitIntoChunks } from './chunker.js';
 
 export interface ChunkDeps {
   options: Pick<SendOptions, 'canary'>;
-  limits: Readonly<Limits>;
+  limits: Limits;
   hashKey: Buffer;
   pool: Pool;
   signal: AbortSignal;
@@ -31,7 +31,11 @@ export interface ChunkDeps {
  * Yields the chunks of all inputs of a kind, in order. A chunk may continue in the next input.
  * @throws InputError if a file has changed since the plan
  */
-async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: ChunkDeps): Chunks {
+async function* chunksOf(
+  { inputs, duplicates }: Scanned,
+  kind: Kind,
+  deps: ChunkDeps,
+): AsyncGenerator<Chunk> {
   const known = await deps.known(kind);
   const ofKind = duplicates.get(kind)!;
   const chunks = splitIntoChunks(batchesOf(inputs, kind, deps), {
@@ -44,13 +48,9 @@ async function* chunksOf({ inputs, duplicates }: Scanned, kind: Kind, deps: Chun
     recorded: deps.recorded(kind),
     isSentAgain: deps.isSentAgain,
   });
-  try {
-    for (let next = await chunks.next(); !next.done; ) {
-      for (const { input } of next.value.parts) await refuseChanged(inputs[input]!.opened);
-      next = await chunks.next(yield next.value);
-    }
-  } finally {
-    await chunks.return();
+  for await (const chunk of chunks) {
+    for (const { input } of chunk.parts) await refuseChanged(inputs[input]!.opened);
+    yield chunk;
   }
 }
 
@@ -103,15 +103,14 @@ export async function countRequests(
       if (measured.requests > 0) canary = null;
       continue;
     }
-    const most = deps.limits.items;
-    const first = { ...deps.limits, items: Math.min(most, canary ?? most) };
-    const chunks = chunksOf(scanned, kind, { ...deps, limits: first });
-    for (
-      let next = await chunks.next();
-      !next.done;
-      next = await chunks.next(canary === null ? most : undefined)
-    ) {
-      const chunk = next.value;
+    const { items: most, bytes } = deps.limits;
+    const limits = {
+      bytes,
+      get items() {
+        return Math.min(most, canary ?? most);
+      },
+    };
+    for await (const chunk of chunksOf(scanned, kind, { ...deps, limits })) {
       total.unchanged += chunk.unchanged;
       if (chunk.ends.length === 0 && !each) continue;
       const made = serialize(chunk);
@@ -141,7 +140,7 @@ function volumeOf({ inputs }: Scanned, kind: Kind): Volume {
 }
 
 /** Yields the chunks of a kind, to be sent. Stops the worker threads after the last kind. */
-export async function* chunksOfKind(scanned: Scanned, kind: Kind, deps: ChunkDeps): Chunks {
+export async function* chunksOfKind(scanned: Scanned, kind: Kind, deps: ChunkDeps): AsyncGenerator<Chunk> {
   yield* chunksOf(scanned, kind, deps);
   // Nothing more is read, and the last jobs may take hours.
   if (scanned.inputs.at(-1)?.opened.kind === kind) await deps.pool.close();

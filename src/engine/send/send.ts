@@ -7,14 +7,13 @@ import { setMaxListeners } from 'node:events';
 import { ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { bodyMemory } from '../read/index.js';
-import type { RequestRecord } from '../state/requests.js';
 import { Totals } from '../state/run-requests.js';
 import type { OpenJob } from '../state/sends.js';
 import { requestStatus } from '../states.js';
 import { Channel } from '../util/channel.js';
 import { count } from '../util/numbers.js';
 import { checkCanary, isCanaryDue } from './canary.js';
-import type { Chunks } from './chunker.js';
+import type { Chunk } from './chunk.js';
 import { deliver } from './deliver.js';
 import { type DeliverDeps, follow, OtherJobs, pathsOf } from './follow.js';
 import { prepare } from './request-record.js';
@@ -23,8 +22,6 @@ import { Searches } from './search.js';
 interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge' | 'totals'> {
   /** The most items that a request may have. */
   items: number;
-  /** Whether nothing is sent: then all jobs are followed at once. */
-  followsOnly: boolean;
 }
 
 export interface Sent {
@@ -34,15 +31,14 @@ export interface Sent {
   items: number;
 }
 
+/** Returns the chunks. @param most returns how many items the next one may have */
+type Open = (most: () => number) => AsyncIterable<Chunk>;
+
 /**
  * Sends the chunks of one kind, and yields events. If its consumer stops, all waiting ends, and requests in
  * flight finish.
- * @param open returns the chunks; the first has at most this many items
  */
-export async function* send(
-  open: (items: number) => Chunks,
-  deps: SenderDeps,
-): AsyncGenerator<ImportEvent, Sent> {
+export async function* send(open: Open, deps: SenderDeps): AsyncGenerator<ImportEvent, Sent> {
   const sender = new Sender(deps);
   const finished = sender.run(open);
   try {
@@ -81,11 +77,9 @@ class Sender {
   /** Dependencies once the canary has completed, or without one. */
   readonly #afterwards: DeliverDeps;
   readonly #others: OtherJobs;
-  readonly #followsOnly: boolean;
 
   constructor(deps: SenderDeps) {
     const { options, requests, items } = deps;
-    this.#followsOnly = deps.followsOnly;
     this.ended = { failure: null, items };
     this.#afterwards = {
       ...deps,
@@ -118,14 +112,14 @@ class Sender {
     this.#halt.abort();
   }
 
-  async run(open: (items: number) => Chunks): Promise<void> {
+  async run(open: Open): Promise<void> {
     const { stop } = this.#deps;
     const report = (): void => this.#reportStop();
     stop.addEventListener('abort', report, { once: true });
     try {
       await this.#followEarlier();
       if (this.#deps.isCanary) await this.#endOfCanary();
-      await this.#sendAll(open(this.#mostItems()));
+      await this.#sendAll(open(() => this.#mostItems()));
     } catch (error) {
       this.#fail(error);
     }
@@ -136,23 +130,17 @@ class Sender {
     this.events.close();
   }
 
-  async #sendAll(chunks: Chunks): Promise<void> {
-    try {
-      for (let next = await chunks.next(); !next.done; next = await chunks.next(this.#mostItems())) {
-        const chunk = next.value;
-        // Ahead of time only for what is surely sent.
-        const prepared = chunk.recorded ? undefined : prepare(chunk);
-        await this.#room(chunk.shared);
-        if (this.#afterwards.options.wait && !this.#deps.stop.aborted) {
-          await this.#others.ended(chunk.kind, chunk.ids);
-        }
-        if (this.#deps.stop.aborted) break;
-        // Until a search for its rows at fault ends, it counts as unfinished.
-        this.#launch(chunk.shared, deliver(chunk, this.#deps, this.#searches, prepared));
-        if (this.#deps.isCanary) await this.#endOfCanary();
-      }
-    } finally {
-      await chunks.return();
+  async #sendAll(chunks: AsyncIterable<Chunk>): Promise<void> {
+    for await (const chunk of chunks) {
+      // Ahead of time only for what is surely sent.
+      const prepared = chunk.recorded ? undefined : prepare(chunk);
+      await this.#room(chunk.shared);
+      if (this.#afterwards.options.wait && !this.#deps.stop.aborted)
+        await this.#others.ended(chunk.kind, chunk.ids);
+      if (this.#deps.stop.aborted) return;
+      // Until a search for its rows at fault ends, it counts as unfinished.
+      this.#launch(chunk.shared, deliver(chunk, this.#deps, this.#searches, prepared));
+      if (this.#deps.isCanary) await this.#endOfCanary();
     }
   }
 
@@ -199,27 +187,13 @@ class Sender {
     });
   }
 
-  /** Follows the jobs that an earlier session left unfinished, before anything is sent. */
+  /** Follows the jobs that an earlier session left unfinished to their ends, before anything is sent. */
   async #followEarlier(): Promise<void> {
-    const { run, state, options, requests } = this.#deps;
-    if (!options.wait) return;
+    const { options, requests } = this.#deps;
     // With `onFailure: 'isolate'`, its rows are needed if it fails. So it is followed when its chunk is read.
-    const isolate = options.onFailure === 'isolate';
-    const open = isolate ? [] : requests.all.filter((r) => requestStatus(r) === 'accepted' && r.job);
-    if (this.#followsOnly && !this.#deps.isCanary) {
-      if (open.length > 0) this.#launch(new Set(), follow(open, this.#deps));
-      return;
-    }
-    /** A service may accept several requests in one job. */
-    const jobs = new Map<string, RequestRecord[]>();
-    for (const r of open) jobs.set(r.job!.job_id, [...(jobs.get(r.job!.job_id) ?? []), r]);
-    for (const records of jobs.values()) {
-      const shared = new Set<bigint>();
-      for (const { seq } of records) for (const id of await state.sends.idsOf(run, seq)) shared.add(id);
-      await this.#room(shared);
-      if (this.#deps.stop.aborted) return;
-      this.#launch(shared, follow(records, this.#deps));
-    }
+    if (!options.wait || options.onFailure === 'isolate') return;
+    const open = requests.all.filter((r) => requestStatus(r) === 'accepted' && r.job);
+    await follow(open, this.#deps);
   }
 
   /** Waits until another flight may begin, and no flight has one of these ids. */

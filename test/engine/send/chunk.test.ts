@@ -58,16 +58,16 @@ describe('splitIntoChunks', () => {
     expect(text(rest).join()).not.toMatch(/c1|c4/);
   });
 
-  test('what the consumer has learned holds for the chunks that follow', async () => {
+  test('a limit that is lower by now holds for the chunks that follow', async () => {
     const limits = { items: 4, bytes: 1_000 };
     const rows = numbered(11);
     const sizes: number[] = [];
     const rules = { kind: 'companies', limits, isUnchanged: null, recorded: [] } as const;
     const chunks = splitIntoChunks(ofInput(0, batchesOf(rows)), { ...rules, duplicates: duplicatesOf(rows) });
-    // A consumer without news leaves the size as it is.
-    const news = [2, undefined, 3];
-    for (let next = await chunks.next(); !next.done; next = await chunks.next(news.shift())) {
-      sizes.push(next.value.ends.length);
+    const news = [2, 2, 3];
+    for await (const chunk of chunks) {
+      sizes.push(chunk.ends.length);
+      limits.items = news.shift()!;
     }
     expect(sizes).toEqual([4, 2, 2, 3]);
   });
