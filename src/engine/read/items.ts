@@ -31,7 +31,8 @@ export interface ItemBatch extends RowColumns {
 }
 
 /** The offset of an item, or of the one that would follow the last. */
-export const startOf = ({ ends }: Pick<ItemBatch, 'ends'>, at: number): number => (at === 0 ? 0 : ends[at - 1]!);
+export const startOf = ({ ends }: Pick<ItemBatch, 'ends'>, at: number): number =>
+  at === 0 ? 0 : ends[at - 1]!;
 
 /** The JSON text of an item, in the batch's memory. */
 export function itemIn(batch: ItemBatch, at: number): Buffer {

@@ -57,7 +57,7 @@ export async function* splitIntoChunks(
   /** The recorded request of the last row, and whether its rows are left as they are. */
   let [request, isDone]: [RequestRecord | null, boolean] = [null, false];
   /** The `done` callbacks of batches that were read, and that the draft still refers to. */
-  let done: (() => void)[] = [];
+  const done: (() => void)[] = [];
   const cut = (whole: Draft): Chunk => {
     const chunk = whole.cut();
     draft = null;
