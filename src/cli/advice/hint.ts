@@ -65,13 +65,10 @@ export const inOneLine = (hint: string): string =>
 
 /** A hint as lines for a terminal. */
 export const hintLines = (hint: string, platform: NodeJS.Platform): string[] =>
-  hint
-    .split('\n')
-    .flatMap((line) =>
-      line.startsWith(COMMAND)
-        ? commandLines(line.slice(COMMAND.length), platform).map((each) => COMMAND + each)
-        : [line],
-    );
+  hint.split('\n').flatMap((line) => {
+    if (!line.startsWith(COMMAND)) return [line];
+    return commandLines(line.slice(COMMAND.length), platform).map((each) => COMMAND + each);
+  });
 
 const hints = new WeakMap<ProfilesError, Advice>();
 

@@ -9,17 +9,13 @@ export function shellWord(text: string): string {
   return `"$(printf '${[...text].map(printable).join('').replace(/^-/, '\\055')}')"`;
 }
 
-const isHidden = (text: string): boolean =>
-  /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\u034f|[\u115f\u1160\u17b4\u17b5\u3164\uffa0]|\u180b|\u180c|\u180d/u.test(
-    text,
-  );
+const HIDDEN =
+  /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\u034f|[\u115f\u1160\u17b4\u17b5\u3164\uffa0]|\u180b|\u180c|\u180d/u;
+const isHidden = (text: string): boolean => HIDDEN.test(text);
 
 function printable(character: string): string {
-  if (character === '%') return '%%';
-  if (character === '\\') return '\\134';
-  if (character === "'") return "'\\''";
-  if (character === '"') return '\\042';
-  if (!isHidden(character)) return character;
+  const known = { '%': '%%', '\\': '\\134', "'": "'\\''", '"': '\\042' }[character];
+  if (known !== undefined || !isHidden(character)) return known ?? character;
   return [...Buffer.from(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
 }
 

@@ -74,9 +74,8 @@ function add(of: AnySpec, command: Command, wire: Wire): void {
   const rest = [...more, ...(of.more?.() ?? [])];
   if (rest.length > 0) command.addHelpText('after', `\n${rest.join('\n')}`);
   addExamples(command, examples);
-  for (const [name, child] of Object.entries(of.commands ?? {})) {
+  for (const [name, child] of Object.entries(of.commands ?? {}))
     add(child, command.command(name, { hidden: child.hidden === true }), wire);
-  }
   const group = spec({ run: async ([word]) => refuse(word, command) });
   command.allowExcessArguments(of.anyWords === true || of.run === undefined);
   command.action(wire(of.run ? of : group));
@@ -87,9 +86,9 @@ export function refuse(word: string | undefined, command: Command): never {
   const name = command.name();
   const names = command.commands.map((child) => child.name());
   const all = `available subcommands: ${names.join(', ')}`;
-  if (word === undefined) throw usage(`${name} needs a subcommand`, all);
-  const like = nearest(word, names);
-  throw usage(`unknown command "${name} ${word}"`, like ? `did you mean "profiles ${name} ${like}"?` : all);
+  const like = word && nearest(word, names);
+  const what = word === undefined ? `${name} needs a subcommand` : `unknown command "${name} ${word}"`;
+  throw usage(what, like ? `did you mean "profiles ${name} ${like}"?` : all);
 }
 
 export function addExamples(command: Command, lines: readonly string[]): void {

@@ -1,11 +1,23 @@
 /**
  * `profiles completion <shell>`: prints a script for the shell, which calls a hidden command at each Tab. That says what can
- * be typed next (`suggest`).
+ * be typed next: from the command tree, the table of options, and what this machine knows.
  */
+import { existsSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { Command } from 'commander';
+import { LOOKUP_LISTS } from '../../engine/service/names.js';
+import type { State } from '../../engine/state/state.js';
+import { readSmallFile } from '../../engine/util/read-small-file.js';
+import { typedIn } from '../advice/typed.js';
+import type { Context } from '../context.js';
+import * as table from '../options/index.js';
 import { safeLine, writeOut } from '../output/terminal.js';
-import { oneOf, print, spec } from './command.js';
+import { BUILT_IN_REGIONS, type ConfigFile, configLocation, knownKeys } from '../settings/index.js';
+import { oneOf, print, spec, type Tree } from './command.js';
 import SCRIPTS from './completion.json' with { type: 'json' };
-import { SHELLS, suggest } from './suggest.js';
+import TEXTS from './topics.json' with { type: 'json' };
+
+const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
 export const command = spec({
   options: ([word = '']) => oneOf('shell', word, SHELLS, { all: `available shells: ${SHELLS.join(', ')}` }),
@@ -76,4 +88,186 @@ async function scriptFor(shell: (typeof SHELLS)[number]): Promise<string> {
     console.log = log;
   }
   return lines.join('\n').trimEnd().replace(ZSH_COLON.theirs, ZSH_COLON.ours);
+}
+
+type Suggestion = readonly [value: string, description: string];
+
+/** Where a typed line ends. `operands`: arguments of the command so far. */
+interface Position {
+  command: Command;
+  operands: string[];
+  context: Context;
+}
+
+/**
+ * Some shells expand completions like typed words. Ids come from the service and columns from a file, so values with
+ * characters that a shell may interpret are not suggested.
+ */
+const isPlain = (value: string): boolean => /^[\p{L}\p{M}\p{N}_.:@%+=/-]+$/u.test(value);
+
+/** Bits of a directive, which the scripts of cobra and `@bomb.sh/tab` read. */
+const DIRECTIVE = { noSpace: 2, noFiles: 4, keepOrder: 32 };
+
+/** @param words of the line; the last one is being typed */
+async function suggest(
+  words: readonly string[],
+  { command: running, load }: Tree,
+  context: Context,
+): Promise<{ values: Suggestion[]; directive: number }> {
+  const before = words.slice(0, -1);
+  const isEnded = before.includes('--');
+  const typed = typedIn(before);
+  // `--config` and `--state` in the typed line apply to these look-ups, too.
+  for (const name of ['config', 'state'] as const) {
+    const given = typed.flags.findLast(([long]) => long === `--${name}`)?.[1];
+    if (given) context.flags[name] = given[1] ?? given[0]!.replace(/^[^=]*=/, '');
+  }
+  let command = running;
+  while (command.parent) command = command.parent;
+  const operands = [typed.command ?? [], typed.paths].flat();
+  for (;;) {
+    const child = command.commands.find((each) => each.name() === operands[0]);
+    if (!child) break;
+    await load(child);
+    command = child;
+    operands.shift();
+  }
+  const at = { command, operands, context };
+  const path = table.pathOf(command);
+  const own = [...new Set([...table.optionsOf(path), ...table.optionsOf('*')])];
+  const flags = own.filter(({ hidden, flag }) => !hidden && flag !== false);
+  const last = words.at(-1) ?? '';
+  const [, flag, value = ''] = /^(--[^=]+)=(.*)$/s.exec(last) ?? [];
+  /** The option whose value is being typed behind this word. */
+  const taking = (name: string | undefined): table.Entry | undefined => {
+    const takesIt = ({ long, short, type }: table.Entry): boolean =>
+      type.placeholder !== '' && (long === name || `-${short}` === name);
+    return isEnded ? undefined : flags.find(takesIt);
+  };
+  const option = taking(flag) ?? taking(before.at(-1));
+  const current = taking(flag) ? value : last;
+  const look = async (): Promise<Suggestion[]> => {
+    if (option) return valuesOf(option, at);
+    if (isEnded || !current.startsWith('-')) {
+      const commands = operands.length === 0 ? commandsIn(command) : [];
+      return [...commands, ...(await quietly(async () => (await OPERANDS[path]?.(at)) ?? []))];
+    }
+    const off = table.OPTIONS.filter((each) => each.off?.includes(path));
+    const help = table.builtIn('help');
+    return [
+      ...flags.map((each): Suggestion => [each.long, table.descriptionOf(each)]),
+      ...off.map(({ long, summary }): Suggestion => [long.replace('--', '--no-'), summary]),
+      [help.long, help.summary],
+    ];
+  };
+  const isFlag = !isEnded && current.startsWith('-');
+  const files = option
+    ? option.type.kind === 'path' || option.complete === 'folders'
+    : !isFlag && takesFile(at);
+  const isOpen = option?.complete === 'column=' || option?.complete === 'settings'; // the value is not whole
+  const isOrdered = ['job', 'resume', 'runs'].includes(path) || option?.complete === 'runs'; // newest first
+  const bits = [isOpen && DIRECTIVE.noSpace, !files && DIRECTIVE.noFiles, isOrdered && DIRECTIVE.keepOrder];
+  return {
+    values: (await look()).filter(([each]) => each.startsWith(current) && isPlain(each)),
+    directive: bits.reduce<number>((sum, bit) => sum + Number(bit), 0),
+  };
+}
+
+function commandsIn(command: Command): Suggestion[] {
+  const children = command.createHelp().visibleCommands(command);
+  return children.map((child) => [child.name(), child.description()]);
+}
+
+function takesFile({ command: { registeredArguments: declared }, operands }: Position): boolean {
+  const next = declared[operands.length] ?? declared.at(-1);
+  if (next === undefined || !/^(?:files?|input)$/.test(next.name())) return false;
+  return next.variadic || operands.length < declared.length;
+}
+
+const named = (names: readonly string[]): Suggestion[] => [...new Set(names)].map((name) => [name, '']);
+
+/** Suggests nothing if the look-up fails. */
+const quietly = (find: () => Promise<Suggestion[]>): Promise<Suggestion[]> => find().catch(() => []);
+
+type Find = (at: Position) => Promise<Suggestion[]> | Suggestion[];
+
+/** Values by the source that the table of options names. */
+const SOURCES: Readonly<Record<NonNullable<table.Entry['complete']>, Find>> = {
+  settings: ({ command }) =>
+    table.settingsOf(table.pathOf(command)).map(({ key, summary }) => [`${key}=`, summary]),
+  // The user types the value after the `=`.
+  'column=': async (at) => named((await columns(at)).map((column) => `${column}=`)),
+  columns: async (at) => named(await columns(at)),
+  runs: (at) => runs(at),
+  accounts: async ({ context }) => named(Object.keys((await config(context)).accounts ?? {})),
+  regions: async ({ context }) => {
+    const { regions, accounts } = await config(context);
+    const all = [{ regions }, ...Object.values(accounts ?? {})];
+    return named([...BUILT_IN_REGIONS, ...all.flatMap((each) => Object.keys(each.regions ?? {}))]);
+  },
+  folders: () => [],
+};
+
+/** Values of an option: from its type, or from its source. */
+const valuesOf = ({ type, complete }: table.Entry, at: Position): Promise<Suggestion[]> =>
+  quietly(async () => (type.words ? named(type.words) : complete ? SOURCES[complete](at) : []));
+
+/** For commands with one argument: suggests nothing after the first. */
+const first =
+  (find: Find): Find =>
+  (at) =>
+    at.operands.length === 0 ? find(at) : [];
+
+/** Values of arguments, by the path of the command. */
+const OPERANDS: Readonly<Record<string, Find>> = {
+  lookups: first(() => named(LOOKUP_LISTS.map((list) => list.replaceAll('_', '-')))),
+  job: async ({ operands, context }) => {
+    const jobs = await inState(context, (state) => state.jobs.all());
+    return jobs
+      .filter(({ job_id }) => !operands.includes(job_id))
+      .map(({ job_id, kind, status, submitted_at }) => [job_id, `${kind}, ${status}, ${submitted_at}`]);
+  },
+  resume: first((at) => runs(at, ({ finished }) => !finished)),
+  runs: first((at) => runs(at)),
+  completion: first(() => named(SHELLS)),
+  help: first(({ command }) => {
+    const topics = Object.entries(TEXTS.topics).map(([name, { summary }]): Suggestion => [name, summary]);
+    return [...commandsIn(command.parent!), ...topics];
+  }),
+  'config get': first(() => named(knownKeys())),
+  'config set': first(() => named(knownKeys())),
+  'config unset': first(() => named(knownKeys())),
+  'sandbox show': first(() => named(['company', 'user'])),
+};
+
+/** Columns of the first input file on the line that exists. */
+async function columns({ operands, context: { cwd, stop } }: Position): Promise<string[]> {
+  const path = operands.find((file) => existsSync(resolve(cwd, file)));
+  if (path === undefined) return [];
+  const { columnsOf } = await import('../../engine/read/index.js');
+  return columnsOf({ path, location: resolve(cwd, path) }, stop);
+}
+
+/** Reads the config file without checking it: loading the schema would make completion slow. */
+async function config(context: Context): Promise<ConfigFile> {
+  const path = configLocation(context, context.flags).value;
+  const text = await readSmallFile(path, context.stop).catch(() => '{}');
+  return JSON.parse(text.toString()) as ConfigFile;
+}
+
+/** Reads the state without creating one. At most 50: a longer list would not help. */
+async function inState<T>(context: Context, look: (opened: State) => Promise<T[]>): Promise<T[]> {
+  const { statePlace } = await import('./recorded.js');
+  if (!(await statePlace(context)).exists) return [];
+  return (await look(await context.state())).slice(0, 50);
+}
+
+async function runs(
+  { context }: Position,
+  isMeant: (run: { finished: boolean }) => boolean = () => true,
+): Promise<Suggestion[]> {
+  const found = await inState(context, async (state) => (await state.runs.all()).filter(isMeant));
+  return found.map(({ run, kinds, status, started_at }) => {
+    return [run, `${kinds.join(' and ')}, ${status}, ${started_at}`];
+  });
 }

@@ -128,9 +128,8 @@ async function readSecret(key: string, context: Context): Promise<string> {
 /** Warns about what the user may have overlooked. */
 function warnAfter({ name, path, option }: Key, content: ConfigFile, context: Context): void {
   const { env, warn } = context;
-  if (option.env !== undefined && path.length === 1 && env[option.env]) {
+  if (option.env !== undefined && path.length === 1 && env[option.env])
     warn(`${option.env} is set in this environment, and overrides it`);
-  }
   const chosen = env.PROFILES_ACCOUNT || content.account;
   if (chosen && settings.TOKEN_KEYS.some((key) => key === name)) {
     const run = ['config', 'set', `accounts.${chosen}.token`];

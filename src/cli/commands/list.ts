@@ -56,12 +56,10 @@ export const list = <O = readonly string[]>({ options, find, ...about }: ListSpe
   });
 
 export function listingOf(flags: Flags): Listing {
-  const { filter, sort, ...others } = given(LISTING, flags);
-  const selection: Selection = { ...others };
-  if (filter !== undefined) selection.filter = filter.map(([key, value]) => ({ key, value }));
-  if (sort !== undefined) selection.sort = { key: sort.replace(/^-/, ''), descending: sort.startsWith('-') };
+  const { sort, ...selection }: Omit<Selection, 'sort'> & { sort?: string } = given(LISTING, flags);
+  const by = sort && { key: sort.replace(/^-/, ''), descending: sort.startsWith('-') };
   const form = (['json', 'csv', 'ndjson'] as const).find((name) => flags[name] === true);
-  return { form: form ?? 'table', selection };
+  return { form: form ?? 'table', selection: { ...selection, ...(by && { sort: by }) } };
 }
 
 /** Prints the selected records in the requested form. @throws UsageError for an unknown field */

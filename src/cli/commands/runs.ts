@@ -54,9 +54,8 @@ export const command = spec({
       throw hinted(usage('--forget takes the run id as its value'), hint);
     }
     const report = reportOf(flags, (await settings()).importDefaults);
-    if (report.page !== null && (run === undefined || forget !== undefined)) {
+    if (report.page !== null && (run === undefined || forget !== undefined))
       throw usage('--report is for one run', 'profiles runs <run> --report report.html');
-    }
     const { inputs = [], savePlan } = given({ ...OTHERS, savePlan: SENDING.savePlan }, flags);
     if (run === undefined && (savePlan !== undefined || inputs.length > 0))
       throw usage('--save-plan and --input are for one run', 'profiles runs <run> --save-plan plan.json');
@@ -88,15 +87,12 @@ export const command = spec({
       const write = page === null ? null : await recorded.reportWriter(page, values, state, context);
       const found = await recorded.loaded(run, state, context);
       await show(found, context);
-      await write?.(found);
-      return;
+      return write?.(found);
     }
     const records: ListRecord[] = [];
     for (const run of runs) {
-      const { commands } = recorded.isOver(run)
-        ? context
-        : { commands: await recorded.commandsFor(run, context) };
-      records.push(recordOf(run, commands));
+      const own = recorded.isOver(run) ? null : await recorded.commandsFor(run, context);
+      records.push(recordOf(run, own ?? context.commands));
     }
     await printList({ ...LIST, records }, listing, context);
   },
@@ -123,9 +119,8 @@ async function forget(run: StoredRun, state: State, context: Context): Promise<v
     for (const kind of run.kinds) {
       const lock = await state.locks.take(run.scope, kind);
       if (lock) locks.push(lock);
-      else if (run.status === 'running') {
+      else if (run.status === 'running')
         throw new LockedError(`run ${run.run} is running`, { hint: 'wait for it to end, or interrupt it' });
-      }
     }
     await state.runs.forget(run.run);
   } finally {

@@ -132,9 +132,8 @@ function regionIn(flags: Flags, context: Context): embedded.Region {
   const { region: named } = context.flags;
   // Imports with `--region sandbox` go to the default region of the sandbox, so it means that region here.
   const region = named === 'sandbox' ? undefined : named;
-  if (regionOf !== undefined && region !== undefined && region !== regionOf) {
+  if (regionOf !== undefined && region !== undefined && region !== regionOf)
     throw usage(`--region ${region} and --region-of ${regionOf} cannot be combined`, 'leave one out');
-  }
   const chosen = regionOf ?? region ?? 'default';
   if (chosen === 'default' || chosen === 'eu') return chosen;
   throw usage(`the sandbox has no region "${chosen}"`, 'available regions: default, eu');
@@ -235,9 +234,8 @@ function printAddresses(sandbox: embedded.Sandbox, context: Context): Promise<vo
 async function reset(data: string, context: Context, { command }: Tree): Promise<void> {
   refuseServerOptions(command);
   const { flags } = context;
-  if (flags.region !== undefined && flags.region !== 'sandbox') {
+  if (flags.region !== undefined && flags.region !== 'sandbox')
     throw usage('sandbox reset erases all regions of the sandbox', 'leave --region out');
-  }
   // Only imports with `--region sandbox` are in the state, and their data is always in the state directory.
   const isEmbedded = data === (await context.settings()).stateDir && (await statePlace(context)).exists;
   const state = isEmbedded ? await context.state() : null;

@@ -51,9 +51,8 @@ export function whyOf({ status, rows, jobs, not_sent, plan }: Summary): string {
   if (rows.unknown) return 'some rows may have arrived, and were not sent again';
   if (rows.unsent) return 'some rows were not sent, since others sent their identifiers later';
   if (rows.rejected > 0) return 'some rows were rejected';
-  if (jobs.some((job) => job.status === 'failed')) {
+  if (jobs.some((job) => job.status === 'failed'))
     return 'some rows of failed jobs were not sent again, since others sent their identifiers later';
-  }
   if (not_sent !== undefined) return 'valid rows of an earlier import were not sent';
   const isShort = rows.completed < rows.submitted && jobs.some(isCompletedShort);
   if (isShort) return 'a job completed fewer rows than it was sent';

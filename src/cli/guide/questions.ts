@@ -104,12 +104,9 @@ export function mappingQuestions(
   for (const { markers: here, types } of open) {
     for (const { text, cells } of here) {
       const known = markers.get(text) ?? { text, cells: 0, columns: [] };
-      const columns = types.flatMap((type) => (type.markers.includes(text) ? [type.column] : []));
-      markers.set(text, {
-        text,
-        cells: known.cells + cells,
-        columns: [...new Set([...known.columns, ...columns])],
-      });
+      const own = types.flatMap((type) => (type.markers.includes(text) ? [type.column] : []));
+      const columns = [...new Set([...known.columns, ...own])];
+      markers.set(text, { text, cells: known.cells + cells, columns });
     }
   }
   const questions: (Question | null)[] = [

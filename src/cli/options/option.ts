@@ -215,9 +215,8 @@ function refuseRepeated(pairs: [string, unknown][], flag: string, placeholder: s
   const seen = new Map<string, unknown>();
   for (const [left, right] of pairs) {
     // The same once more says nothing else: a flag of a hint may have been added to a command that has it.
-    if (seen.has(left) && seen.get(left) !== right) {
+    if (seen.has(left) && seen.get(left) !== right)
       throw usage(`${flag}: the ${what} ${JSON.stringify(left)} appears twice`, 'give it once');
-    }
     seen.set(left, right);
   }
 }

@@ -62,7 +62,7 @@ export interface Selection {
   /** Fields to show, in this order. */
   columns?: readonly string[];
   /** All keys must match. A key given several times matches any of its values. The comparison is exact. */
-  filter?: readonly { key: string; value: string }[];
+  filter?: readonly (readonly [key: string, value: string])[];
   /** Searched in all fields, ignoring case. */
   search?: string;
   sort?: { key: string; descending: boolean };
@@ -91,12 +91,12 @@ export function select(
   };
   const columns = selection.columns?.map((key) => known(key, '--columns')) ?? fields;
   const wanted = selection.filter ?? [];
-  for (const { key } of wanted) known(key, '--filter');
+  for (const [key] of wanted) known(key, '--filter');
   const sortKey = selection.sort && known(selection.sort.key, '--sort');
 
   const fits = (record: ListRecord, wantedKey: string): boolean =>
-    wanted.some(({ key, value }) => key === wantedKey && value === cellText(record[key]));
-  let chosen = records.filter((record) => wanted.every(({ key }) => fits(record, key)));
+    wanted.some(([key, value]) => key === wantedKey && value === cellText(record[key]));
+  let chosen = records.filter((record) => wanted.every(([key]) => fits(record, key)));
   if (selection.search !== undefined) {
     const needle = selection.search.toLowerCase();
     chosen = chosen.filter((record) =>

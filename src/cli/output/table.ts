@@ -109,9 +109,8 @@ const withBorders: Draw = (columns, widths, cells, paint) => {
     colAligns: columns.map((column) => column.align ?? 'left'),
     style: { head: [], border: [] },
   });
-  for (const [at, row] of cells.entries()) {
+  for (const [at, row] of cells.entries())
     table.push(columns.map((column, i) => paint(column, row[i]!, cutTo(row[i]!, widths[i]!), at === 0)));
-  }
   // Only the rule below the header is kept: rules between rows would double the height of a table.
   const lines = table.toString().split('\n');
   return `${lines.filter((line, i) => i === 2 || !line.startsWith('├')).join('\n')}\n`;

@@ -74,9 +74,8 @@ export function parseKey(name: string): Key {
   const path = name.split('.');
   const [, option] = keysAt(path).find(([key]) => key === name) ?? [];
   if (option) return { name, path, option, secret: option.config.split('.').at(-1) === 'token' };
-  if (/^(accounts\.[^.]+\.)?regions\.sandbox\./.test(name)) {
+  if (/^(accounts\.[^.]+\.)?regions\.sandbox\./.test(name))
     throw new ConfigError(`${name}: the sandbox is embedded and has no hosts to set`);
-  }
   const like = nearestKey(path);
   throw new ConfigError(`unknown key "${name}"`, {
     hint: like ? `did you mean "${like}"?` : 'profiles help config lists the keys',

@@ -11,7 +11,7 @@ const records = [
   { id: 100, title: 'Émile', type: 'card', live: null },
 ];
 const where = (...pairs: string[]): Selection => ({
-  filter: pairs.map((pair) => ({ key: pair.split('=')[0]!, value: pair.split('=')[1]! })),
+  filter: pairs.map((pair) => pair.split('=') as [string, string]),
 });
 const by = (key: string, descending = false): Selection => ({ sort: { key, descending } });
 

@@ -13,7 +13,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { errorWords } from '../../../src/cli/advice/words.js';
 import { readConfig, writeConfig } from '../../../src/cli/settings/file.js';
-import { requireBaseUrl, requireLookupBaseUrl } from '../../../src/cli/settings/hosts.js';
+import { requireBaseUrl, requireLookupBaseUrl } from '../../../src/cli/settings/index.js';
 import type { ProfilesError } from '../../../src/engine/errors.js';
 import { scratch } from '../../support/cli.js';
 import { refusal, settle } from './world.js';

@@ -80,9 +80,8 @@ ${legend}`;
 function rejected({ facts, stored }: Session, form: Form, most: number): Part {
   const total = facts?.summary.rows.rejected ?? 0;
   if (!facts || total === 0) return null;
-  if (stored) {
+  if (stored)
     return html`<p>${count(total, 'row')}. The state does not keep why: it holds no text that may quote a cell. See the rejects files, or the report that the import wrote.</p>`;
-  }
   const several = facts.summary.files.length > 1;
   const causes = m.table({
     ...{ kind: 'cards', caption: `${count(total, 'row')} by column and cause`, most, noun: 'cause' },
