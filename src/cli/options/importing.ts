@@ -108,12 +108,7 @@ export const WAITING = {
     ofSession: true,
     commands: [...SEND, 'job', 'identify user'],
   }),
-  waitForLock: number('waitForLockMs', {
-    tier: 2,
-    import: true,
-    ofSession: true,
-    commands: SEND,
-  }),
+  waitForLock: number('waitForLockMs', { tier: 2, import: true, ofSession: true, commands: SEND }),
   interval: number('intervalMs', {
     needs: '--watch',
     otherwise: "a tenth of the job's age, from 200ms to 10s",
@@ -162,8 +157,5 @@ export const REJECTING = {
     import: true,
     commands: SEND,
   }),
-  isolateJobs: numberSetting('isolateJobs', {
-    needs: '--on-failure isolate',
-    commands: SEND,
-  }),
+  isolateJobs: numberSetting('isolateJobs', { needs: '--on-failure isolate', commands: SEND }),
 } as const satisfies Table;

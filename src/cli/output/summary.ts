@@ -141,9 +141,13 @@ export function errorLines(
   platform: NodeJS.Platform = 'linux',
 ): { text: string; exit: ExitCode } {
   const known = error instanceof ProfilesError ? error : undefined;
-  const bug = 'this is a bug in profiles; run the command again with --debug to see where';
   const plain = error instanceof Error ? error.message : String(error);
-  const said = known ? errorWords(known, commands) : { message: plain, hint: bug };
+  const { code = '' } = Object(error) as { code?: string };
+  const bug = 'this is a bug in profiles; run the command again with --debug to see where';
+  const unexpected = ['EMFILE', 'ENFILE'].includes(code)
+    ? { message: `too many open files (${code})`, hint: 'allow more of them: ulimit -n 1024' }
+    : { message: plain, hint: bug };
+  const said = known ? errorWords(known, commands) : unexpected;
   const message = safeMessage(said.message);
   const { hint } = said;
   const lines = [`profiles: ${message}`];

@@ -78,7 +78,7 @@ export function renderFitting(
 }
 
 /** Widths that fit `room`: whole and narrow columns keep theirs, and wide ones get a common width (at least 1). */
-export function share(natural: readonly number[], room: number, whole: readonly boolean[] = []): number[] {
+function share(natural: readonly number[], room: number, whole: readonly boolean[] = []): number[] {
   const widths = [...natural];
   let left = room;
   // Whole columns are served first. The others share the rest, the narrowest first.

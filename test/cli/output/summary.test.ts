@@ -3,7 +3,7 @@ import { shellWord } from '../../../src/cli/advice/shell.js';
 import { planText } from '../../../src/cli/output/plan.js';
 import { errorLines, summaryLines } from '../../../src/cli/output/summary.js';
 import { stylesFor } from '../../../src/cli/output/terminal.js';
-import { InputError, ServiceError } from '../../../src/engine/errors.js';
+import { ServiceError } from '../../../src/engine/errors.js';
 import {
   aCause,
   aJob,
@@ -38,22 +38,6 @@ describe('summaryLines', () => {
     expect(text[0]).toBe('✗ a job failed after 1.9s');
     expect(text[1]).toBe('  job       bad  failed  3 of 997 rows, lines 2-1001: plan limit');
     expect(text.at(-1)).toBe('            and 21 more jobs');
-  });
-
-  test('what to do next: a command is alone on its line, and a long one breaks at its options', () => {
-    const host = `https://${'x'.repeat(60)}`;
-    const next = [
-      aStep('profiles job job-1 --watch', 'follow with'),
-      aStep(`profiles resume run-1 --failed --base-url ${host} --state 'it is --a folder'`),
-    ];
-    expect(lines({ next }).slice(-6)).toEqual([
-      '  follow with:',
-      '    profiles job job-1 --watch',
-      '  continue with:',
-      '    profiles resume run-1 --failed \\',
-      `      --base-url ${host} \\`,
-      "      --state 'it is --a folder'",
-    ]);
   });
 
   test('nothing from files or the service can control the terminal', () => {
@@ -126,36 +110,7 @@ describe('planText', () => {
   });
 });
 
-const refused = new ServiceError('the service refused it', {
-  hint: 'look at line 7',
-  status: 422,
-  requestId: 'req-1',
-});
-
 describe('errorLines', () => {
-  test('what and where, then the hint', () => {
-    const error = new InputError('no company_id', { file: 'a.csv', line: 7, hint: 'add --id <column>' });
-    expect(errorLines(error, {})).toEqual({
-      text: 'profiles: a.csv:7: no company_id\n  add --id <column>\n',
-      exit: 2,
-    });
-  });
-
-  test('with --json, the last line is for programs', () => {
-    const { text, exit } = errorLines(refused, { json: true });
-    const lines = text.trimEnd().split('\n');
-    expect([lines[0], exit]).toEqual(['profiles: the service refused it', 6]);
-    expect(JSON.parse(lines.at(-1)!)).toEqual({
-      error: {
-        code: 'service',
-        message: 'the service refused it',
-        hint: 'look at line 7',
-        status: 422,
-        request_id: 'req-1',
-      },
-    });
-  });
-
   test('an unexpected error is exit 1, with its stack only for --debug', () => {
     const bug = new TypeError('x is not a function');
     expect(errorLines(bug, {})).toMatchObject({

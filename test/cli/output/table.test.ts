@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { renderFitting, renderTable, share } from '../../../src/cli/output/table.js';
+import { renderFitting, renderTable } from '../../../src/cli/output/table.js';
 import { widthOf } from '../../../src/cli/output/width.js';
 
 const columns = [{ header: 'id', align: 'right' as const }, { header: 'title' }, { header: 'type' }];
@@ -128,17 +128,5 @@ describe('renderFitting', () => {
     for (const name of names) expect(text).not.toContain(name);
     expect(text).toContain('job');
     for (const line of text.split('\n')) expect(line.length).toBeLessThanOrEqual(width ?? 200);
-  });
-});
-
-describe('share', () => {
-  test.each([
-    ['all fit', [3, 5], 20, [3, 5]],
-    ['the widest is cut', [3, 50], 20, [3, 17]],
-    ['two wide ones share', [3, 50, 40], 23, [3, 10, 10]],
-    ['a middling one keeps its width', [3, 8, 50], 31, [3, 8, 20]],
-    ['never below one', [5, 5, 5], 2, [1, 1, 1]],
-  ])('%s', (_name, natural, room, widths) => {
-    expect(share(natural, room)).toEqual(widths);
   });
 });
