@@ -176,7 +176,6 @@ function placesText(example: readonly RowPlace[], word: string | null, isMore: b
 interface Part {
   ids: BigUint64Array;
   companies: BigUint64Array | null;
-  companyRepeats: boolean;
 }
 
 /**
@@ -189,12 +188,12 @@ export class EitherKind {
   #settled = false;
   #named = false;
 
-  add({ ids, companies, companyRepeats }: Part): void {
+  add({ ids, companies }: Part): void {
     if (this.#settled) return;
     this.#users.add(ids);
     if (companies) this.#companies.add(companies);
     this.#named ||= companies !== null && companies.length > 0;
-    this.#settled = companyRepeats;
+    this.#settled = companies !== null && new Set(companies).size < companies.length;
   }
 
   /** Whether the rows may be companies. */

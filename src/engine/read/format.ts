@@ -34,9 +34,6 @@ export interface InputFormat<W extends RowWriter = RowWriter> {
    */
   open(file: InputFile, options: InputOptions, head?: Head): OpenedInput | Promise<OpenedInput>;
 
-  /** Only the columns: a header, or the fields of the first items. @throws InputError */
-  columns(file: InputFile, head?: Head): Promise<string[]>;
-
   /**
    * All rows in order, after a header, in bounded memory.
    * @throws InputError, also for a file that was written to since it was opened; the signal's reason when aborted

@@ -5,7 +5,7 @@
 import type { MappingFile } from './mapping/mapping-file.js';
 import type { Mapping, Zones } from './mapping/rules.js';
 
-export { CellHasher, hashCells, MOST_KEYS } from './cell-hashes.js';
+export * from './cell-hashes.js';
 export { textsIn } from './conversion/found.js';
 export { BOOLEAN_TYPES } from './conversion/texts.js';
 export type { Converter } from './conversion/type.js';
@@ -19,24 +19,19 @@ export {
   TYPES,
 } from './conversion/types.js';
 export { isAfterQuote, isBehindBackslash } from './csv/odd-rows.js';
-export { quotedCell, rejectedCells, ShapeRejections } from './csv/rejected.js';
+export * from './csv/rejected.js';
+export * from './hashes.js';
+export * from './identifier.js';
+export * from './item-text.js';
 export { ITEM_FORMAT_VERSION } from './item-writer.js';
-export {
-  append,
-  emptyColumns,
-  type ItemBatch,
-  itemIn,
-  type Range,
-  type RowColumns,
-  select,
-  startOf,
-} from './items.js';
-export {
-  isShortRow,
-  OWN_COLUMNS,
-  OWN_PREFIX,
-  type RejectsHead,
-} from './rejects-rows.js';
+export * from './items.js';
+export * from './limits.js';
+export * from './records.js';
+export * from './rejects-rows.js';
+export * from './sources/spool.js';
+export * from './spare-memory.js';
+export * from './text/line-offsets.js';
+export * from './written.js';
 /** The reader is loaded when it is needed: most imports have no mapping file. */
 export async function readMappings(
   paths: readonly string[],
@@ -54,11 +49,7 @@ export async function mappingsOf(mapping: MappingFile, name: string): Promise<Ma
 }
 export { loadZones } from './conversion/date-types.js';
 export { placeWord } from './formats.js';
-export { Hashes, idHashes } from './hashes.js';
-export { identifierCheck, isOdd, oddWords, trimmed } from './identifier.js';
-export { type Item, idOfItem, idOfOriginal, MergedHashes, mergeUpserts, parseItem } from './item-text.js';
 export { lossIn } from './json/text.js';
-export { beyondLimit, DEFAULT_LIMITS, limitIn, tooDeep } from './limits.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';
 export { hasIdentifierRule } from './mapping/id-column.js';
 export type { MappingFile, MappingSection } from './mapping/mapping-file.js';
@@ -80,20 +71,10 @@ export {
 } from './mapping/rules.js';
 export { jsonOfCell } from './mapping/targets.js';
 export { columnsOf, openInput } from './open.js';
-export {
-  buildItems,
-  filteredRows,
-  type OriginalRow,
-  originalRows,
-  readRows,
-} from './records.js';
 export { scanInput } from './scan.js';
 export { selectIn } from './selection.js';
 export { isArchive, memberOf, unpackMember } from './sources/archive.js';
 export { expandInput, type Source } from './sources/expand.js';
-export { notSpooled, type Records, spoolRecords, spoolStdin } from './sources/spool.js';
-export { bodyMemory, itemMemory } from './spare-memory.js';
-export { lineOffsets, startsAnywhere } from './text/line-offsets.js';
 export { type DigestedFile, digestFile, refuseChanged } from './text/source.js';
 export type {
   AgainOptions,
@@ -105,4 +86,3 @@ export type {
 } from './types.js';
 export { quoted } from './wording.js';
 export { Pool } from './workers/pool.js';
-export { isOrigin, isOutcomes, ORIGIN_MEMBER, OUTCOME_FIELDS } from './written.js';

@@ -3,7 +3,6 @@ import type { RejectedRow } from '../model.js';
 import type { Notes } from './csv/notes.js';
 import { formatOf } from './formats.js';
 import type { HashOptions, ItemBatch } from './items.js';
-import type { RecordCache } from './record-cache.js';
 import { only, type Rows, rowOf } from './rows.js';
 import { choose, selectRecords } from './selection.js';
 import { ByteTotals, type Marks, readBytes } from './text/source.js';
@@ -14,10 +13,6 @@ interface ReadRecords {
   signal?: AbortSignal | undefined;
   byteTotals?: ByteTotals | undefined;
   notes?: Notes | undefined;
-  /** Where an earlier pass may have kept the records. */
-  cache?: RecordCache | null | undefined;
-  /** Where to keep the records for later passes. */
-  keepIn?: RecordCache | null | undefined;
 }
 
 /**
@@ -27,13 +22,8 @@ interface ReadRecords {
  */
 export function readRecords(input: OpenedInput, options: ReadRecords = {}): AsyncIterable<Rows> {
   const { signal, byteTotals, notes } = options;
-  const kept = options.cache?.of(input, signal);
-  if (kept) return kept;
   const bytes = readBytes(input, signal, byteTotals);
-  const format = formatOf(input);
-  const rows = format.rows(input, { bytes, notes, signal });
-  // Only rows of binary formats take longer to read from their file again than from the cache.
-  return (format.sniff && options.keepIn?.keep(input, rows)) ?? rows;
+  return formatOf(input).rows(input, { bytes, notes, signal });
 }
 
 export interface BuildOptions extends HashOptions {
@@ -56,8 +46,8 @@ export async function* buildItems(
   const { hashKey, signal, pool } = options;
   const byteTotals = new ByteTotals(options.planned);
   const spec = { pass: 'build' as const, input, schema, hashKey };
-  const how = { signal, byteTotals, cache: pool.cache };
-  yield* pool.run(spec, selectRecords(input, readRecords(input, how), { toEnd: false }), signal);
+  const records = readRecords(input, { signal, byteTotals });
+  yield* pool.run(spec, selectRecords(input, records, { toEnd: false }), signal);
 }
 
 /** A row as it is in the file, and its number among all records, from 0. */

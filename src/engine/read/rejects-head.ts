@@ -1,36 +1,23 @@
 /** Recognizes a rejects file by its columns, and finds the run that it comes from. */
 
 import { findDelimiter, firstCells } from './csv/delimiter.js';
-import { type Dialect, plainDialect, rejectsDelimiter } from './csv/dialect.js';
+import { plainDialect, rejectsDelimiter } from './csv/dialect.js';
 import { ERROR, OWN_PREFIX, type RejectsHead, RUN } from './rejects-rows.js';
 import type { Head } from './text/head.js';
 
 /** Null for an input that is not a rejects file. */
-export async function rejectsHead(
-  head: Pick<Head, 'text' | 'whole' | 'longer'>,
-): Promise<RejectsHead | null> {
+export function rejectsHead(head: Pick<Head, 'text' | 'whole'>): RejectsHead | null {
   if (!head.text.includes(RUN)) return null;
   const start = /^\s*([{[]?)/.exec(head.text.subarray(0, 64).toString())![1];
   if (start === '[') return null;
   if (start === '{') return ofItems(head.text.toString());
   const delimiter = rejectsDelimiter(head.text) ?? findDelimiter(head, [RUN]);
-  const dialect = plainDialect(delimiter);
-  let rows = rowsIn(head, dialect);
-  if (rows.length < 2 && !head.whole) rows = rowsIn(await head.longer(), dialect);
+  const rows = firstCells(head, plainDialect(delimiter));
   const columns = (rows[0] ?? []).map((name) => name.trim());
   const at = columns.indexOf(RUN);
   if (at < 0 || !columns.includes(ERROR)) return null;
   const run = rows.slice(1).find((row) => row[at])?.[at] ?? null;
   return { run, delimiter, columns: columns.filter((name) => !name.startsWith(OWN_PREFIX)) };
-}
-
-/** The first whole rows. */
-function rowsIn(head: Pick<Head, 'text' | 'whole'>, dialect: Dialect): string[][] {
-  try {
-    return firstCells(head, dialect);
-  } catch {
-    return []; // its reader will report what is wrong
-  }
 }
 
 /** Does not match inside a string, where quotes are escaped. */

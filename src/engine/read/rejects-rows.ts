@@ -40,22 +40,8 @@ export interface Again {
 export const keptColumns = (columns: readonly string[]): number[] =>
   columns.flatMap((column, index) => (column.startsWith(OWN_PREFIX) ? [] : [index]));
 
-/** Hashes rows as they are in a rejects file: the input's cells. */
-export class RowHashes {
-  readonly #hashes: Hashes;
-
-  constructor(key: string) {
-    this.#hashes = new Hashes(Buffer.from(key, 'hex'), 'row');
-  }
-
-  add(cells: readonly string[]): void {
-    this.#hashes.add(JSON.stringify(cells));
-  }
-
-  take(): BigUint64Array<ArrayBuffer> {
-    return this.#hashes.take();
-  }
-}
+/** Hashes of rows as they are in a rejects file: of `JSON.stringify` of the input's cells. @param key hexadecimal */
+export const rowHashes = (key: string): Hashes => new Hashes(Buffer.from(key, 'hex'), 'row');
 
 /** The reason for a row with too few or too many cells. */
 const COUNTS = /^has (\d+) cells?, the header has (\d+)$/;
@@ -68,12 +54,8 @@ export const isShortRow = (reason: string): boolean => {
 /** The first check of a row of a rejects file. Returns why it is rejected, or null. */
 export function refusalAgain({ runs, key, unedited }: Again, columns: readonly string[], pads: boolean) {
   const kept = keptColumns(columns);
-  const [error, run, extra] = [ERROR, RUN, EXTRA].map((name) => columns.indexOf(name)) as [
-    number,
-    number,
-    number,
-  ];
-  const hashes = new RowHashes(key);
+  const [error, run, extra] = [columns.indexOf(ERROR), columns.indexOf(RUN), columns.indexOf(EXTRA)];
+  const hashes = rowHashes(key);
   return (row: readonly string[]): string | null => {
     if (row.length !== columns.length) return null;
     const other = otherRun(row[run], runs);
@@ -86,8 +68,8 @@ export function refusalAgain({ runs, key, unedited }: Again, columns: readonly s
     if (unedited.length === 0) return null;
     // If short rows are to be padded, the row is accepted as it is here.
     if (pads && isShortRow(reason)) return null;
-    hashes.add(kept.map((index) => row[index]!));
-    return includes(unedited, hashes.take()[0]!) ? reason : null;
+    const hash = hashes.of(JSON.stringify(kept.map((index) => row[index]!)));
+    return unedited[firstWhere(unedited.length, (at) => unedited[at]! >= hash)] === hash ? reason : null;
   };
 }
 
@@ -95,8 +77,4 @@ export function refusalAgain({ runs, key, unedited }: Again, columns: readonly s
 export function otherRun(run: unknown, runs: readonly string[]): string | null {
   if (typeof run !== 'string' || run === '' || runs.includes(run)) return null;
   return `${RUN} is ${run.slice(0, 40)}, which is not the run of the first row; import its rows from a separate file`;
-}
-
-function includes(sorted: BigUint64Array, hash: bigint): boolean {
-  return sorted[firstWhere(sorted.length, (at) => sorted[at]! >= hash)] === hash;
 }

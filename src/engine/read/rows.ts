@@ -70,42 +70,29 @@ export const rejectedRecord = (
   original,
 });
 
-/** Some rows of a batch, by their indexes in it, ascending, without the bytes of others. */
+/** Some rows of a batch, by their indexes in it, ascending. They share its bytes. */
 export function only(batch: Rows, numbers: readonly number[]): Rows {
-  const { bytes, starts, ends, kinds, width, lines, fileLines, members, first, odd } = batch;
-  const kept = new CellLists(numbers.length * width);
-  const parts: Uint8Array[] = [];
-  let length = 0;
+  const { starts, ends, kinds, width, lines, fileLines, members, odd } = batch;
+  const cells = new CellLists(numbers.length * width);
   for (const number of numbers) {
-    for (let cell = number * width; cell < (number + 1) * width; cell++) {
-      const part = bytes.subarray(starts[cell], ends[cell]);
-      kept.push(length, length + part.length, kinds[cell]!);
-      parts.push(part);
-      length += part.length;
-    }
-  }
-  const whole = new Uint8Array(length);
-  let at = 0;
-  for (const part of parts) {
-    whole.set(part, at);
-    at += part.length;
+    for (let cell = number * width; cell < (number + 1) * width; cell++)
+      cells.push(starts[cell]!, ends[cell]!, kinds[cell]!);
   }
   const places = new Map(numbers.map((number, place) => [number, place]));
-  const left = odd?.flatMap((row) => {
-    const number = places.get(row.number);
-    return number === undefined ? [] : [{ ...row, number }];
-  });
   const some = (list: Uint32Array) => Uint32Array.from(numbers, (number) => list[number]!);
   return {
-    ...kept.take(),
-    bytes: whole,
-    width,
+    ...batch,
+    ...cells.take(),
     lines: some(lines),
     ...(fileLines && { fileLines: some(fileLines) }),
     ...(members && { members: some(members) }),
-    first,
     rows: Float64Array.from(numbers, (number) => rowOf(batch, number)),
-    ...(left && left.length > 0 && { odd: left }),
+    ...(odd && {
+      odd: odd.flatMap((row) => {
+        const number = places.get(row.number);
+        return number === undefined ? [] : [{ ...row, number }];
+      }),
+    }),
   };
 }
 

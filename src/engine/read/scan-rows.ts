@@ -24,8 +24,6 @@ export interface ScanPart {
   sample: Rows | null;
   /** Users, if wanted: the companies that the accepted rows name, hashed like the identifiers of company rows. */
   companies: BigUint64Array<ArrayBuffer> | null;
-  /** Whether a company was named twice, if that decides the kind. */
-  companyRepeats: boolean;
   odd: Odd;
   /** Statistics about columns or fields, for the totals of the format. */
   columns: readonly unknown[];
@@ -64,9 +62,7 @@ export class RowScanner {
   readonly #writer: RowWriter;
   readonly #counter: ColumnCounter;
   readonly #ids: Hashes;
-  #companies: Hashes | null;
-  /** Whether to collect companies only until one is named twice. */
-  readonly #untilRepeated: boolean;
+  readonly #companies: Hashes | null;
   readonly #scratch = new Output(SCRATCH_BYTES);
 
   constructor(input: OpenedInput, { hashKey, itemLimitBytes, companies }: RowOptions) {
@@ -78,7 +74,6 @@ export class RowScanner {
     this.#ids = new Hashes(hashKey, 'id');
     const wanted = companies || input.eitherKind === true;
     this.#companies = wanted && input.kind === 'users' ? new Hashes(hashKey, 'id') : null;
-    this.#untilRepeated = !companies;
   }
 
   scan(batch: Rows): ScanPart {
@@ -88,7 +83,6 @@ export class RowScanner {
     const odd = noneOdd();
     const rejected: RejectedRecord[] = [];
     let [bytes, largest, blank] = [0, 0, 0];
-    let sample: Rows | null = null;
     for (const collected of [this.#ids, this.#companies]) collected?.take(); // of a batch that failed
     writer.begin(batch);
     counter.begin(batch);
@@ -113,23 +107,28 @@ export class RowScanner {
         note(odd, 'company', company, lines[number]!);
         this.#companies?.add(company);
       }
-      sample ??= only(batch, [number]);
       accepted.push(number);
       bytes += size;
       if (size > largest) largest = size;
     }
     const columns = counter.take();
     if (counter.rounded) addFound(odd.rounded, counter.rounded);
-    const companies = this.#companies?.take() ?? null;
-    const companyRepeats =
-      this.#input.eitherKind === true && companies !== null && new Set(companies).size < companies.length;
-    if (companyRepeats && this.#untilRepeated) this.#companies = null;
     return {
-      ...{ read: lines.length - blank, rejected, bytes, largest, ids: this.#ids.take(), sample },
+      ...{ read: lines.length - blank, rejected, bytes, largest, ids: this.#ids.take() },
       lines: batch.first < ROWS_WITH_LINES ? Uint32Array.from(accepted, (number) => lines[number]!) : null,
-      ...{ companies, companyRepeats, odd, columns },
+      sample: accepted.length === 0 ? null : copyOf(batch, accepted[0]!),
+      ...{ companies: this.#companies?.take() ?? null, odd, columns },
     };
   }
+}
+
+/** A row with memory of its own, because that of its batch is used again. */
+function copyOf(batch: Rows, number: number): Rows {
+  const row = only(batch, [number]);
+  const from = row.starts.reduce((least, start) => Math.min(least, start));
+  const to = row.ends.reduce((most, end) => Math.max(most, end));
+  const shifted = (list: Rows['starts']) => list.map((at) => at - from);
+  return { ...row, bytes: row.bytes.slice(from, to), starts: shifted(row.starts), ends: shifted(row.ends) };
 }
 
 /** Notes an identifier that is odd, or that the program which wrote it seems to have changed. */

@@ -23,21 +23,13 @@ export interface Selected {
  * @throws InputError for items that are not JSON, or have a field that only later items have; UsageError for a
  * condition on a column that no item has
  */
-export function selectRecords(
+export async function* selectRecords(
   input: OpenedInput,
-  batches: AsyncIterable<Rows>,
-  selected: Selected,
-): AsyncIterable<Rows> {
-  return input.selection === null ? batches : taken(input, input.selection, batches, selected);
-}
-
-async function* taken(
-  input: OpenedInput,
-  selection: Selection,
   batches: AsyncIterable<Rows>,
   selected: Selected,
 ): AsyncGenerator<Rows> {
-  for await (const { batch, numbers } of choose(input, selection, batches, selected)) {
+  if (input.selection === null) return yield* batches;
+  for await (const { batch, numbers } of choose(input, input.selection, batches, selected)) {
     if (numbers.length === batch.lines.length) yield batch;
     else if (numbers.length > 0) yield only(batch, numbers);
   }
@@ -50,19 +42,25 @@ export async function* choose(
   batches: AsyncIterable<Rows>,
   selected: Selected,
 ): AsyncGenerator<{ batch: Rows; numbers: number[] }> {
-  const conditions = where.length > 0 || absent.length > 0 ? new Conditions(input, where, absent) : null;
+  const { columns, path } = input;
+  const originalsOf = formatOf(input).originals(input);
+  const looks = where.length > 0 || absent.length > 0;
+  /** Columns in conditions that no item has had so far. None if there is a header. */
+  const unseen = new Set(where.flatMap(([column]) => (columns.includes(column) ? [] : [column])));
   let left = limit ?? Number.POSITIVE_INFINITY;
   let read = 0;
-  const originalsOf = formatOf(input).originals(input);
   for await (const batch of batches) {
     if (left === 0 && !selected.toEnd) return;
-    const looks = conditions && (left > 0 || conditions.unseen.size > 0);
-    const originals = looks ? originalsOf(batch) : null;
     const numbers: number[] = [];
-    for (let number = 0; number < batch.lines.length; number++) {
-      if (left === 0 && !originals) break;
-      if (originals && !conditions!.hold(originals[number]!, batch.lines[number]!)) continue;
-      if (left === 0) continue;
+    const originals = looks && (left > 0 || unseen.size > 0) ? originalsOf(batch) : null;
+    for (let number = 0; number < batch.lines.length && (left > 0 || originals); number++) {
+      const valueIn = originals && valuesIn(originals[number]!, columns);
+      for (const column of valueIn ? unseen : []) if (valueIn!(column) !== undefined) unseen.delete(column);
+      const late = valueIn && absent.find((column) => valueIn(column) !== undefined);
+      if (late) throw lateField(late, path, batch.lines[number]!);
+      const holds = ([column, is, value]: Condition): boolean =>
+        ((valueIn!(column) ?? '') === value) === (is === '=');
+      if (left === 0 || (valueIn && !where.every(holds))) continue;
       numbers.push(number);
       left--;
     }
@@ -70,57 +68,27 @@ export async function* choose(
     selected.filtered = (selected.filtered ?? 0) + batch.lines.length - numbers.length;
     yield { batch, numbers };
   }
-  const [column] = conditions?.unseen ?? [];
-  if (column !== undefined && read > 0) throw unknownColumn('where', column, input.columns, input.path);
+  const [column] = unseen;
+  if (column !== undefined && read > 0) throw unknownColumn('where', column, columns, path);
 }
 
-/** Conditions on the rows of one input, compared with the values in the file. */
-class Conditions {
-  /** Columns in conditions that no item has had so far. Empty if there is a header. */
-  readonly unseen: Set<string>;
-  readonly #conditions: { column: string; index: number; value: string; equal: boolean }[];
+const lateField = (field: string, file: string, line: number): InputError =>
+  new InputError(`has "${field}", which the first items lack, and rows are selected by it`, {
+    file,
+    line,
+    hint: 'import this file by itself',
+  });
 
-  constructor(
-    private readonly input: OpenedInput,
-    where: readonly Condition[],
-    private readonly absent: readonly string[],
-  ) {
-    const { columns } = input;
-    this.unseen = new Set(where.flatMap(([column]) => (columns.includes(column) ? [] : [column])));
-    this.#conditions = where.map(([column, is, value]) => {
-      return { column, index: columns.indexOf(column), value, equal: is === '=' };
-    });
-  }
-
-  /** Whether a row meets the conditions. @throws InputError for an item with a field that the first items lack */
-  hold(original: RejectedRow['original'], line: number): boolean {
-    if ('cells' in original) {
-      return this.#conditions.every(({ index, value, equal }) => {
-        return ((original.cells[index] ?? '') === value) === equal;
-      });
-    }
-    const fields = fieldsOf(String(original.item));
-    for (const column of this.unseen) if (fields.has(column)) this.unseen.delete(column);
-    const late = this.absent.find((column) => fields.has(column));
-    if (late !== undefined) {
-      const { path } = this.input;
-      throw new InputError(`has "${late}", which the first items lack, and rows are selected by it`, {
-        file: path,
-        line,
-        hint: 'import this file by itself',
-      });
-    }
-    return this.#conditions.every(({ column, value, equal }) => {
-      return ((fields.get(column) ?? '') === value) === equal;
-    });
-  }
-}
-
-/** The fields of an item and those of its `metadata`, by column name. */
-function fieldsOf(item: string): Map<string, string> {
-  const flat = objectMembers(item);
+/** Returns a function that gives the value in a column or field, as it is in the file; undefined if there is none. */
+function valuesIn(
+  original: RejectedRow['original'],
+  columns: readonly string[],
+): (column: string) => string | undefined {
+  if ('cells' in original) return (column) => original.cells[columns.indexOf(column)];
+  const flat = objectMembers(String(original.item));
   const nested = flat.flatMap(([name, json]) => (name === METADATA ? objectMembers(json) : []));
-  return new Map([...nested, ...flat].map(([name, json]) => [name, textOf(json)]));
+  const fields = new Map([...nested, ...flat].map(([name, json]) => [name, textOf(json)]));
+  return (column) => fields.get(column);
 }
 
 /** A JSON value for comparison: a string's text, nothing for null, any other value as it is written. */
@@ -146,12 +114,12 @@ export function selectIn(
   }
   return inputs.map((input) => {
     if (input.selection === null) return input;
-    const has = ([column]: Condition): boolean => input.columns.includes(column);
-    const own = where.filter((condition) => has(condition) || (isOpen(input) && !known.has(condition[0])));
-    const absent = isOpen(input)
-      ? where.flatMap((condition) => (own.includes(condition) ? [] : condition[0]))
-      : [];
     const { limit } = input.selection;
+    const own = where.filter(
+      ([column]) => input.columns.includes(column) || (isOpen(input) && !known.has(column)),
+    );
+    const others = where.filter((condition) => !own.includes(condition));
+    const absent = isOpen(input) ? others.map(([column]) => column) : [];
     const all = own.length === 0 && absent.length === 0 && limit === null;
     return { ...input, selection: all ? null : { where: own, absent, limit } };
   });

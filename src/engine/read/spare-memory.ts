@@ -3,7 +3,7 @@
 const MAX_SPARE = 8;
 
 /** Memory that is no longer in use, for reuse. */
-export class SpareMemory {
+class SpareMemory {
   readonly #spare: ArrayBuffer[] = [];
 
   /**

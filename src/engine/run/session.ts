@@ -67,7 +67,7 @@ export class Session {
     readonly options: ImportOptions,
     readonly deps: ImportDeps,
   ) {
-    const { state, clock, random, threads, savePlan, stop: signal } = deps;
+    const { state, clock, random, threads, stop: signal } = deps;
     const run = start.from === 'run' ? start.run : null;
     const { created_at } = this.plan ?? options.plan ?? {};
     this.started = clock.monotonic();
@@ -80,11 +80,7 @@ export class Session {
     // A plan of a recorded run has its own: another import may remove that of the run, since a plan has no lock.
     this.#ownSpool = this.earlier ? null : run ? newRunId(clock.now(), random) : this.id;
     this.deadline = new Deadline(options.waitTimeoutMs, deps);
-    const readsTwice = this.isRecorded || savePlan !== undefined;
-    this.pool = new Pool({
-      threads,
-      cacheFolder: readsTwice ? () => state.spools.folder(this.spool) : null,
-    });
+    this.pool = new Pool({ threads });
     const scope = () => (options.changedOnly && deps.scope ? this.scope : null);
     const since = options.refreshAfterMs && Math.max(0, this.plannedAt - options.refreshAfterMs);
     const cells = options.trackKeys ? (send: number) => state.known.cells(send) : null;

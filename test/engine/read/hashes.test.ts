@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
-import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { Hashes, idHashes } from '../../../src/engine/read/hashes.js';
+import { Hashes } from '../../../src/engine/read/hashes.js';
 
 const KEY = Buffer.from('a key of the tests');
 
@@ -39,22 +38,4 @@ it('differ where the key, the domain, a byte or the length does', () => {
     (['id', 'item'] as const).flatMap((domain) => texts.map((text) => new Hashes(key, domain).of(text))),
   );
   expect(new Set(hashes).size).toBe(6 * texts.length);
-});
-
-it('keep their order, however many and long they are, from batch to batch', () => {
-  const text = fc.oneof(
-    { weight: 5, arbitrary: fc.string({ unit: 'grapheme', maxLength: 60 }) },
-    { weight: 1, arbitrary: fc.string({ maxLength: 400 }) },
-  );
-  const hashes = new Hashes(KEY, 'id');
-  fc.assert(
-    fc.property(fc.array(text, { maxLength: 2_500, size: 'max' }), (texts) => {
-      for (const each of texts) hashes.add(each);
-      const all = texts.map((each) => expected('id', each));
-      expect(hashes.take()).toEqual(BigUint64Array.from(all));
-      expect(idHashes(KEY, texts)).toEqual(BigUint64Array.from(all));
-      expect(hashes.of('other')).toBe(expected('id', 'other'));
-    }),
-    { numRuns: 12, seed: 21 },
-  );
 });

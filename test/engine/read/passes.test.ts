@@ -248,6 +248,22 @@ describe('the scan', () => {
     ]);
   });
 
+  it.each<[values: unknown[], type: string | null, reason: string]>([
+    [['a', 'b', null], 'string', 'the type of its JSON values'],
+    [[1, 2, 0.5], 'number', 'the type of its JSON values'],
+    [[1, 0.5, 'a'], 'mixed', 'line 3: "a" is text, others are an integer'],
+    [[null, null], null, 'only null'],
+    [['a', 'b', 5, 'c'], 'mixed', 'line 3: 5 is an integer, others are text'],
+    [[null, 'b', 5], 'mixed', 'line 3: 5 is an integer, others are text'],
+  ])('says of a JSON field with %j: %s, in one batch and in one for each', async (values, type, reason) => {
+    for (const size of [0, 300_000]) {
+      const items = values.map((field, n) => ({ company_id: `c${n}`, field, pad: 'x'.repeat(size) }));
+      const text = items.map((item) => `${JSON.stringify(item)}\n`).join('');
+      const { scan } = await readText('a.ndjson', text);
+      expect(scan.columns[1]).toMatchObject({ column: 'field', type, reason });
+    }
+  });
+
   it('types a column over all its cells, those of rejected rows included', async () => {
     const { scan } = await readText('a.csv', 'company_id,zip\nc1,10001\n,02139\n');
     expect(scan.columns[1]).toMatchObject({ type: 'string', reason: 'line 3: "02139"' });

@@ -1,12 +1,11 @@
 /** Finds the delimiter of a CSV from its first rows. */
 import { DEFAULT_LIMITS } from '../limits.js';
 import { type AskedDialect, askedDialect, type Dialect } from './dialect.js';
-import { firstRows } from './rows.js';
-import type { HeadText } from './tokenizer.js';
+import { firstRows, type HeadText } from './rows.js';
 
 const CANDIDATES = [',', ';', '\t', '|'] as const;
-/** How much text is examined: the larger amount only if the smaller one has too few rows. */
-const SAMPLES_BYTES = [4 * 1024, 32 * 1024];
+/** How much text is examined: more only if it has too few rows. */
+const SAMPLES_BYTES = [4 * 1024, 32 * 1024, Number.POSITIVE_INFINITY];
 const ENOUGH_ROWS = 20;
 
 interface Look {
@@ -29,40 +28,36 @@ export function findDelimiter(
   asked: AskedDialect = askedDialect({}),
 ): string {
   const free = CANDIDATES.filter((delimiter) => delimiter !== asked.quote && delimiter !== asked.escape);
-  const looks = free.map((delimiter) => look(head, { ...asked, delimiter }, names)).filter((l) => l !== null);
+  const looks = free.flatMap((delimiter): Look[] => {
+    const rows = head.text.includes(delimiter) ? firstCells(head, { ...asked, delimiter }) : [];
+    const columns = rows[0]?.length ?? 0;
+    if (columns < 2) return [];
+    const fit = rows.filter((row) => row.length === columns).length / rows.length;
+    return [{ delimiter, columns, fit, named: rows[0]!.some((cell) => names.includes(cell.trim())) }];
+  });
   looks.sort(
     (a, b) => Number(b.named) - Number(a.named) || Math.sign(b.fit - a.fit) || b.columns - a.columns,
   );
   return looks[0]?.delimiter ?? free[0]!;
 }
 
-function look(head: HeadText, dialect: Dialect, names: readonly string[]): Look | null {
-  const { delimiter } = dialect;
-  if (!head.text.includes(delimiter)) return null;
-  let rows: string[][];
-  try {
-    rows = firstCells(head, dialect);
-  } catch {
-    return null; // with this delimiter, the quotes are misplaced
-  }
-  const columns = rows[0]?.length ?? 0;
-  if (columns < 2) return null;
-  const fit = rows.filter((row) => row.length === columns).length / rows.length;
-  return { delimiter, columns, fit, named: rows[0]!.some((cell) => names.includes(cell.trim())) };
-}
-
-/** The cells of the first whole rows of a text, from at most so many bytes. @throws InputError */
-export function cellsIn({ text, whole }: HeadText, dialect: Dialect, bytes: number): string[][] {
+/** The cells of the first whole rows; none if quotes are misplaced in this dialect. @param samples how much text to examine */
+export function firstCells(
+  { text, whole }: HeadText,
+  dialect: Dialect,
+  samples: readonly number[] = SAMPLES_BYTES,
+): string[][] {
   const form = { ...DEFAULT_LIMITS, path: '', dialect, maxCellBytes: text.length };
-  const part = { text: text.subarray(0, bytes), whole: whole && bytes >= text.length };
-  return firstRows(part, form).map(({ cells, reason }) => (reason === null ? cells : ['']));
-}
-
-/** The same from a small text, if it has enough rows. @throws InputError */
-export function firstCells(head: HeadText, dialect: Dialect): string[][] {
-  for (const bytes of SAMPLES_BYTES) {
-    const rows = bytes < head.text.length ? cellsIn(head, dialect, bytes) : [];
-    if (rows.length >= ENOUGH_ROWS) return rows;
+  for (const bytes of samples) {
+    const isLast = bytes >= text.length || bytes === samples.at(-1);
+    const part = { text: text.subarray(0, bytes), whole: whole && bytes >= text.length };
+    try {
+      const rows = firstRows(part, form);
+      if (isLast || rows.length >= ENOUGH_ROWS)
+        return rows.map(({ cells, reason }) => (reason === null ? cells : ['']));
+    } catch {
+      break;
+    }
   }
-  return cellsIn(head, dialect, head.text.length);
+  return [];
 }

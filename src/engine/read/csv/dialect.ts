@@ -32,6 +32,18 @@ export const plainDialect = (delimiter: string): Dialect => ({
 export const isPlain = ({ delimiter, quote, escape: own, comment, lenientQuotes }: Dialect): boolean =>
   /^[\x01-\x7f]$/.test(delimiter) && quote === '"' && own === null && comment === null && !lenientQuotes;
 
+/** The options of csv-parse for a dialect. Quotes in cells that begin without one are text. */
+export const parserOptions = ({ delimiter, quote, escape: own, comment }: Dialect) => ({
+  delimiter,
+  quote: quote ?? false,
+  escape: own ?? quote ?? false,
+  ...(comment !== null && { comment, comment_no_infix: true }),
+  record_delimiter: ['\r\n', '\n', '\r'],
+  skip_empty_lines: true,
+  relax_quotes: true,
+  relax_column_count: true,
+});
+
 /** The requested dialect, checked; a missing delimiter is detected later. */
 export interface AskedDialect extends Omit<Dialect, 'delimiter'> {
   delimiter: string | null;
@@ -39,70 +51,50 @@ export interface AskedDialect extends Omit<Dialect, 'delimiter'> {
 
 /** @throws UsageError for options that no file can have, or that contradict each other */
 export function askedDialect(options: DialectOptions): AskedDialect {
-  const { delimiter, quote, escape: escaping, comment, skipLines = 0, lenientQuotes = false } = options;
-  const asked = {
-    delimiter: delimiter === undefined ? null : delimiterOf(delimiter),
-    quote: quote === undefined ? '"' : quote === 'none' ? null : oneCharacter('quote', quote),
-    escape: escaping === undefined ? null : oneCharacter('escape', escaping),
-    comment: comment === undefined ? null : unescaped(comment),
-    skipLines,
-    lenientQuotes,
-  };
+  const { skipLines = 0, lenientQuotes = false } = options;
+  const delimiter = options.delimiter === 'tab' ? '\t' : unescaped(options.delimiter);
+  const quote = options.quote === 'none' ? null : (unescaped(options.quote) ?? '"');
+  const own = unescaped(options.escape);
+  const comment = unescaped(options.comment);
+  const others = [delimiter, quote].filter((other) => other !== null);
+  const beginsAlike = (a: string, b: string): boolean => a.startsWith(b) || b.startsWith(a);
+  const contains = (part: string | null): boolean => part !== null && delimiter?.includes(part) === true;
+  const wrong: [DialectOption, is: boolean, why: string][] = [
+    ['delimiter', delimiter !== null && !isInLine(delimiter), 'cannot separate cells'],
+    ['quote', quote !== null && !isOneCharacter(quote), 'is not one character'],
+    ['escape', own !== null && !isOneCharacter(own), 'is not one character'],
+    ['escape', own !== null && quote === null, 'has a meaning only inside quotes, and there are none'],
+    ['delimiter', contains(quote), 'contains the quote'],
+    ['delimiter', contains(own), 'contains the escape character'],
+    ['comment', comment !== null && !isInLine(comment), 'is not the beginning of a line'],
+    [
+      'comment',
+      comment !== null && others.some((other) => beginsAlike(other, comment)),
+      'would leave out rows: cells may begin with it',
+    ],
+  ];
+  for (const [option, is, why] of wrong) {
+    if (!is) continue;
+    const value = options[option]!;
+    throw new UsageError(`${option}: ${JSON.stringify(value)} ${why}`, {
+      problem: { code: 'bad_dialect', option, value, wrong: why },
+      hint: option === 'delimiter' ? 'such as ";", tab or \\x01' : undefined,
+    });
+  }
   // A quote that escapes itself is a doubled quote.
-  if (asked.escape === asked.quote) asked.escape = null;
-  const wrong = (option: DialectOption, value: string, reason: string): UsageError =>
-    bad(option, value, reason);
-  if (asked.escape !== null && asked.quote === null) {
-    throw wrong('escape', escaping!, 'has a meaning only inside quotes, and there are none');
-  }
-  if (asked.delimiter !== null) {
-    if (asked.quote !== null && asked.delimiter.includes(asked.quote)) {
-      throw wrong('delimiter', delimiter!, 'contains the quote');
-    }
-    if (asked.escape !== null && asked.delimiter.includes(asked.escape)) {
-      throw wrong('delimiter', delimiter!, 'contains the escape character');
-    }
-  }
-  if (asked.comment !== null) {
-    if (asked.comment === '' || /[\r\n\0]/.test(asked.comment)) {
-      throw wrong('comment', comment!, 'is not the beginning of a line');
-    }
-    for (const other of [asked.delimiter, asked.quote]) {
-      if (other?.startsWith(asked.comment) || (other !== null && asked.comment.startsWith(other))) {
-        throw wrong('comment', comment!, 'would leave out rows: cells may begin with it');
-      }
-    }
-  }
-  return asked;
+  return { delimiter, quote, escape: own === quote ? null : own, comment, skipLines, lenientQuotes };
 }
 
-function bad(option: DialectOption, value: string, wrong: string): UsageError {
-  return new UsageError(`${option}: ${JSON.stringify(value)} ${wrong}`, {
-    problem: { code: 'bad_dialect', option, value, wrong },
-    hint: option === 'delimiter' ? 'such as ";", tab or \\x01' : undefined,
-  });
-}
+/** Whether a text cannot be mistaken for a line end. */
+const isInLine = (text: string): boolean => text !== '' && !/[\r\n\0]/.test(text);
+const isOneCharacter = (text: string): boolean => isInLine(text) && [...text].length === 1;
 
-/** One or more characters that cannot be mistaken for a line end. */
-function delimiterOf(text: string): string {
-  const delimiter = text === 'tab' ? '\t' : unescaped(text);
-  if (delimiter === '' || /[\r\n\0]/.test(delimiter)) throw bad('delimiter', text, 'cannot separate cells');
-  return delimiter;
-}
-
-function oneCharacter(option: 'quote' | 'escape', text: string): string {
-  const character = unescaped(text);
-  if ([...character].length !== 1 || /[\r\n\0]/.test(character))
-    throw bad(option, text, 'is not one character');
-  return character;
-}
-
-/** Decodes `\t`, `\x01`, and `\u00a6` as typed. */
-const unescaped = (text: string): string =>
-  text.replace(/\\(?:t|x([\da-f]{2})|u([\da-f]{4}))/gi, (_, byte?: string, unit?: string) => {
+/** Decodes `\t`, `\x01`, and `\u00a6` as typed; null for an option that was not given. */
+const unescaped = (text: string | undefined): string | null =>
+  text?.replace(/\\(?:t|x([\da-f]{2})|u([\da-f]{4}))/gi, (_, byte?: string, unit?: string) => {
     const code = byte ?? unit;
     return code === undefined ? '\t' : String.fromCharCode(Number.parseInt(code, 16));
-  });
+  }) ?? null;
 
 /** The delimiter in Excel's first line `sep=;`; null if there is none. */
 export const separatorLine = (text: Buffer): string | null =>

@@ -6,29 +6,9 @@ import { formatSize } from '../../util/size.js';
 import { type Limits, tooWide } from '../limits.js';
 import type { OddRow } from '../rows.js';
 import { MAX_RECORD_BYTES } from '../text/splitter.js';
-import type { Dialect } from './dialect.js';
+import { type Dialect, parserOptions } from './dialect.js';
 
-/** The options of csv-parse for a dialect. Quotes in cells that begin without one are text. */
-export const parserOptions = ({ delimiter, quote, escape: own, comment }: Dialect) => ({
-  delimiter,
-  quote: quote ?? false,
-  escape: own ?? quote ?? false,
-  ...(comment !== null && { comment, comment_no_infix: true }),
-  record_delimiter: ['\r\n', '\n', '\r'],
-  skip_empty_lines: true,
-  relax_quotes: true,
-  relax_column_count: true,
-});
-
-/** A row at the beginning of a text. */
-export interface HeadRow {
-  cells: string[];
-  line: number;
-  /** Why it cannot be read; null if it can. */
-  reason: string | null;
-}
-
-/** A row with text after a closing quote. @param line of that text, if it is not the row's first */
+/** A row with text after a closing quote. @param line of that text, if it is known and not the row's first */
 export function brokenRow(number: number, text: string, dialect: Dialect, line: number | null): OddRow {
   const reason = escapes(text, dialect) ? AFTER_BACKSLASH : AFTER_QUOTE;
   return {
@@ -46,8 +26,12 @@ export function oddRow(
   count: number,
 ): OddRow {
   if (count > maxColumns) return { number, cells: [text], reason: tooWide({ maxColumns }) };
-  return { number, cells: parse(text, { ...parserOptions(dialect), comment: null })[0]!, reason: null };
+  return { number, cells: cellsIn(text, dialect)[0]!, reason: null };
 }
+
+/** A record may begin like a comment. */
+export const cellsIn = (text: string, dialect: Dialect): string[][] =>
+  parse(text, { ...parserOptions(dialect), comment: null });
 
 const AFTER_QUOTE = 'text follows the closing quote of a cell';
 const AFTER_BACKSLASH = `${AFTER_QUOTE}, which is behind a backslash`;
@@ -65,10 +49,8 @@ export const isBehindBackslash = (reason: string): boolean => reason.startsWith(
 /** The cells of a record that cannot be read, for the rejects file only. */
 function brokenCells(text: string, dialect: Dialect): string[] {
   for (const quote of [dialect.quote, null]) {
-    const { escape: own } = dialect;
     try {
-      const options = parserOptions({ ...dialect, quote, escape: quote && own, comment: null });
-      const [cells, ...more] = parse(text, options);
+      const [cells, ...more] = cellsIn(text, { ...dialect, quote, escape: quote && dialect.escape });
       if (cells && more.length === 0) return cells;
     } catch {} // a quote is not closed
   }

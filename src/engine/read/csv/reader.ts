@@ -25,12 +25,11 @@ export const csvFormat: InputFormat<CsvWriter> = {
   extensions: { csv: 'csv', tsv: 'tsv', tab: 'tsv' },
   recognize: (_, named) => (named === 'tsv' ? 'tsv' : 'csv'),
   open: (file, options, head) => openTable(file, options, tableOf(head!, options, file.format)),
-  columns: (file, head) => columnsIn(file, tableOf(head!, file, file.format)),
-  rows(input, { bytes, notes, signal }) {
+  rows(input, { bytes, notes }) {
     const { path, maxCellBytes, maxColumns, targets, encoding } = input;
     const limits = { path, maxCellBytes, maxColumns };
     const form = { ...limits, dialect: input.csv!.dialect, width: targets.length, header: true, notes };
-    return csvRows(toUtf8(bytes, encoding), form, input, signal);
+    return csvRows(toUtf8(bytes, encoding), form, input);
   },
   writer: (input, types) => new CsvWriter(input, types),
   counter: (input, writer) => new CsvCounter(input, writer),
@@ -46,10 +45,6 @@ export const csvFormat: InputFormat<CsvWriter> = {
 };
 
 const named = (columns: readonly string[]): string[] => columns.filter((name) => name !== '');
-
-/** The columns of a table that have a name. @throws InputError */
-export const columnsIn = async (file: InputFile, table: Table): Promise<string[]> =>
-  named(namesIn(await table.first(), file));
 
 /** @throws InputError for a header that is missing, too long, or wrong; UsageError for options that do not fit it */
 export async function openTable(file: InputFile, options: InputOptions, table: Table): Promise<OpenedInput> {
@@ -68,15 +63,17 @@ async function identifiedIn(
   table: Table,
 ): Promise<{ header: Header; columns: string[]; identity: Identity }> {
   let header: Header | null = null;
+  const identified = (guess: boolean | undefined) => {
+    const columns = namesIn(header!, options);
+    return { header: header!, columns, identity: identify(named(columns), { ...options, guess }) };
+  };
   try {
     header = await table.first();
-    const columns = namesIn(header, options);
-    return { header, columns, identity: identify(named(columns), { ...options, guess: undefined }) };
+    return identified(undefined);
   } catch (error) {
     const other = betweenApostrophes(header, options) ?? titleAbove(error, table, options, header);
     if (other || !header || !options.guess) throw other ?? withoutHeader(error, header) ?? error;
-    const columns = namesIn(header, options);
-    return { header, columns, identity: identify(named(columns), options) };
+    return identified(true);
   }
 }
 
@@ -93,11 +90,11 @@ function betweenApostrophes(header: Header | null, { path }: InputOptions): Inpu
 
 /** The error for columns that show no identifier, if a name looks like a value: databases unload without a header. */
 function withoutHeader(error: unknown, header: Header | null): InputError | null {
-  if (!(error instanceof InputError && error.problem)) return null;
+  if (!(error instanceof InputError)) return null;
   const { message, hint, problem } = error;
   const value = header?.cells.find(looksLikeValue);
-  if (value === undefined || (problem.code !== 'kind_unknown' && problem.code !== 'no_identifier'))
-    return null;
+  const isUnknown = problem?.code === 'kind_unknown' || problem?.code === 'no_identifier';
+  if (value === undefined || !isUnknown) return null;
   const advice = 'if the file has no header, add a line with the names of its columns above it';
   return new InputError(`${message}; ${quoted(value)} looks like a value: ${advice}`, { hint, problem });
 }
@@ -110,26 +107,23 @@ function titleAbove(
   header: Header | null,
 ): InputError | null {
   if (!(error instanceof ProfilesError) || error.problem?.code === 'bad_dialect') return null;
-  const names = (columns: string[]): boolean => {
+  const fits = (columns: string[]): boolean => {
     try {
-      identify(named(columns), { ...options, guess: undefined });
-      return true;
+      return identify(named(columns), { ...options, guess: undefined }) !== null;
     } catch {
       return false;
     }
   };
   // A header that names the identifier is one, whatever else is wrong with it.
-  if (header && names(header.cells.map((cell) => cell.trim()))) return null;
-  const found = titleLines(table, options, header, names);
+  if (header && fits(header.cells.map((cell) => cell.trim()))) return null;
+  const found = titleLines(table, options, header, fits);
   if (!found) return null;
   const lines = found.skipLines;
-  return new InputError(
-    `the header seems to be on line ${lines + 1} (${list(named(found.header))}), below a title`,
-    {
-      file: options.path,
-      line: header?.line ?? 1,
-      hint: `remove the ${lines === 1 ? 'line' : `${lines} lines`} above it`,
-      problem: { code: 'title_above_header', lines },
-    },
-  );
+  const names = list(named(found.header));
+  return new InputError(`the header seems to be on line ${lines + 1} (${names}), below a title`, {
+    file: options.path,
+    line: header?.line ?? 1,
+    hint: `remove the ${lines === 1 ? 'line' : `${lines} lines`} above it`,
+    problem: { code: 'title_above_header', lines },
+  });
 }

@@ -1,10 +1,10 @@
 /** Rejected rows of a CSV in a rejects file: the cells that it keeps, and the faults that it does not show. */
 import type { RejectedRow } from '../../model.js';
+import type { Hashes } from '../hashes.js';
 import { TOO_LARGE } from '../items.js';
-import { EXTRA, keptColumns, RowHashes } from '../rejects-rows.js';
+import { EXTRA, keptColumns, rowHashes } from '../rejects-rows.js';
 import type { OpenedInput } from '../types.js';
-import { csvLayout } from './layout.js';
-import { CsvRow } from './row.js';
+import { CsvWriter } from './writer.js';
 
 export function quotedCell(cell: string, delimiter: string): string {
   const plain = !cell.includes('"') && !cell.includes(delimiter) && !/[\r\n]|^\s|\s$/.test(cell);
@@ -30,38 +30,34 @@ export function rejectedCells(
  * Their hashes recognize them as long as they are not edited; rows with surplus cells show them.
  */
 export class ShapeRejections {
-  readonly #hashes: RowHashes;
-  readonly #note: ((row: Pick<RejectedRow, 'original' | 'reason'>) => void) | null;
+  readonly #columns: readonly string[];
+  readonly #hashes: Hashes;
+  readonly #writer: CsvWriter;
+  /** Null for an input that is not text. */
+  readonly #cellsOf: ReturnType<typeof rejectedCells> | null;
   #all = new BigUint64Array(0);
 
   /** @param key of the hashes, hexadecimal */
   constructor(input: OpenedInput, key: string) {
-    this.#hashes = new RowHashes(key);
-    this.#note = input.delimiter === null ? null : this.#noting(input, input.delimiter);
-  }
-
-  #noting(input: OpenedInput, delimiter: string): (row: Pick<RejectedRow, 'original' | 'reason'>) => void {
+    this.#columns = input.columns;
+    this.#hashes = rowHashes(key);
+    this.#cellsOf = input.delimiter === null ? null : rejectedCells(input.columns, input.delimiter);
     // The header of a rejects file has additional columns, so no row repeats it.
-    const { refusal } = csvLayout({ ...input, again: undefined, csv: { ...input.csv!, header: [] } });
-    const row = new CsvRow();
-    const cellsOf = rejectedCells(input.columns, delimiter);
-    return ({ original, reason }) => {
-      if (!('cells' in original) || reason === TOO_LARGE) return;
-      row.put(input.columns.map((_, index) => original.cells[index] ?? ''));
-      if (refusal(row) !== null) return; // it is rejected again for the same reason
-      const { kept, extra } = cellsOf(original.cells);
-      if (extra === '') this.#hashes.add(kept);
-    };
+    const csv = input.csv && { csv: { ...input.csv, header: [] } };
+    this.#writer = new CsvWriter({ ...input, again: undefined, ...csv }, null);
   }
 
-  add(row: Pick<RejectedRow, 'original' | 'reason'>): void {
-    this.#note?.(row);
+  add({ original, reason }: Pick<RejectedRow, 'original' | 'reason'>): void {
+    if (this.#cellsOf === null || !('cells' in original) || reason === TOO_LARGE) return;
+    this.#writer.row.put(this.#columns.map((_, index) => original.cells[index] ?? ''));
+    if (this.#writer.refusal() !== null) return; // it is rejected again for the same reason
+    const { kept, extra } = this.#cellsOf(original.cells);
+    if (extra === '') this.#hashes.add(JSON.stringify(kept));
   }
 
   /** In ascending order. */
   hashes(): BigUint64Array {
     const [before, added] = [this.#all, this.#hashes.take()];
-    if (added.length === 0) return before;
     this.#all = new BigUint64Array(before.length + added.length);
     this.#all.set(before);
     this.#all.set(added, before.length);

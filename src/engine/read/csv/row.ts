@@ -30,7 +30,7 @@ export class CsvRow {
   begin(rows: Rows): void {
     this.#rows = rows;
     this.#odd = rows.odd ? new Map(rows.odd.map((row) => [row.number, row])) : null;
-    this.#show(rows);
+    this.#show(rows.bytes, rows);
   }
 
   /** Goes to a row of the batch. @returns why it cannot be read; null if it can */
@@ -46,7 +46,7 @@ export class CsvRow {
 
   #goTo(number: number): void {
     const rows = this.#rows!;
-    if (this.starts !== rows.starts) this.#show(rows);
+    if (this.starts !== rows.starts) this.#show(rows.bytes, rows);
     this.count = rows.width;
     this.base = number * rows.width;
   }
@@ -55,12 +55,7 @@ export class CsvRow {
   put(cells: readonly string[]): void {
     this.#out.length = this.#own.length = 0;
     for (const cell of cells) writeCell(this.#out, this.#own, this.#clean ? this.#clean(cell) : cell);
-    this.#show({
-      bytes: this.#out.bytes,
-      starts: this.#own.starts,
-      ends: this.#own.ends,
-      kinds: this.#own.kinds,
-    });
+    this.#show(this.#out.bytes, this.#own);
     this.base = 0;
     this.count = cells.length;
   }
@@ -68,9 +63,7 @@ export class CsvRow {
   /** Makes the row as wide as this, with empty cells or without some. It must be an odd one. */
   pad(width: number): void {
     while (this.#own.length < width) writeCell(this.#out, this.#own, '');
-    this.starts = this.#own.starts;
-    this.ends = this.#own.ends;
-    this.kinds = this.#own.kinds;
+    this.#show(this.#out.bytes, this.#own);
     this.count = width;
   }
 
@@ -108,12 +101,7 @@ export class CsvRow {
     return this.texts();
   }
 
-  #show({
-    bytes,
-    starts,
-    ends,
-    kinds,
-  }: Pick<Rows, 'starts' | 'ends' | 'kinds'> & { bytes: Uint8Array }): void {
+  #show(bytes: Uint8Array, { starts, ends, kinds }: Pick<Rows, 'starts' | 'ends' | 'kinds'>): void {
     this.bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.view = viewOf(bytes);
     this.starts = starts;

@@ -1,63 +1,74 @@
 /** The rows of a CSV, in any dialect: of a whole text, and of its beginning. */
 import type { Rows } from '../rows.js';
-import type { PackedFile } from '../text/bad-text.js';
-import { atLine, splitText } from '../text/splitter.js';
+import type { Head } from '../text/head.js';
+import { type Splitter, splitText } from '../text/splitter.js';
 import { isPlain } from './dialect.js';
-import type { HeadRow } from './odd-rows.js';
-import { firstParsedRows, parsedRows } from './parser.js';
+import { DialectSplitter } from './parser.js';
 import { CsvRow } from './row.js';
-import { type HeadForm, type HeadText, Tokenizer, type TokenizerForm } from './tokenizer.js';
+import { type CsvForm, Tokenizer } from './tokenizer.js';
+
+/** The beginning of a text; if it is all there is, a quote that is open there is never closed. */
+export type HeadText = Pick<Head, 'text' | 'whole'>;
+
+const splitterOf = (form: CsvForm): Splitter =>
+  isPlain(form.dialect) ? new Tokenizer(form) : new DialectSplitter(form);
 
 /** All rows after the header. @throws InputError */
 export function csvRows(
   text: AsyncIterable<Buffer>,
-  csv: Omit<TokenizerForm, 'line'>,
-  file: PackedFile & { encoding: string },
-  signal?: AbortSignal,
+  form: Omit<CsvForm, 'line'>,
+  file: { path: string; encoding: string },
 ): AsyncGenerator<Rows> {
-  const { dialect } = csv;
-  const skip = dialect.skipLines;
-  const form = { ...csv, line: skip + 1 };
-  const rest = skip > 0 ? withoutLines(text, skip) : text;
-  if (!isPlain(dialect)) return parsedRows(rest, form, (error, line) => atLine(error, line, file, signal));
-  return splitText(rest, new Tokenizer(form), file, signal);
+  const { skipLines } = form.dialect;
+  const splitter = splitterOf({ ...form, line: skipLines + 1 });
+  return splitText(skipLines > 0 ? withoutLines(text, skipLines) : text, splitter, file);
+}
+
+async function* withoutLines(text: AsyncIterable<Buffer>, lines: number): AsyncGenerator<Buffer> {
+  const skip = skipping(lines);
+  for await (const chunk of text) yield skip(chunk);
 }
 
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** A text without its first lines, whatever is in them. */
-async function* withoutLines(text: AsyncIterable<Buffer>, lines: number): AsyncGenerator<Buffer> {
+/** Returns a function that leaves out the first lines of a text, a chunk at a time, whatever is in them. */
+function skipping(lines: number): (chunk: Buffer) => Buffer {
   let left = lines;
   let afterCr = false;
-  for await (const chunk of text) {
+  return (chunk) => {
     let at = 0;
     for (; at < chunk.length && (left > 0 || (afterCr && chunk[at] === LF)); at++) {
       const isSecond = afterCr && chunk[at] === LF;
       afterCr = chunk[at] === CR;
       if (!isSecond && (afterCr || chunk[at] === LF)) left--;
     }
-    if (left === 0 && at < chunk.length) {
-      afterCr = false;
-      yield chunk.subarray(at);
-    }
-  }
+    if (at < chunk.length) afterCr = false;
+    return chunk.subarray(at);
+  };
+}
+
+/** A row at the beginning of a text. */
+interface HeadRow {
+  cells: string[];
+  line: number;
+  /** Why it cannot be read; null if it can. */
+  reason: string | null;
 }
 
 /**
  * The first whole rows of a text.
  * @throws InputError for a quote or a cell that does not end within its limit
  */
-export function firstRows({ text: head, whole }: HeadText, form: HeadForm): HeadRow[] {
-  const { dialect } = form;
+export function firstRows(
+  { text, whole }: HeadText,
+  form: Pick<CsvForm, 'path' | 'maxCellBytes' | 'maxColumns' | 'dialect'>,
+): HeadRow[] {
+  const { skipLines } = form.dialect;
+  const splitter = splitterOf({ ...form, width: null, header: false, line: skipLines + 1 });
   // The last line of a whole file counts even without a line end.
-  const text = afterLines(whole ? Buffer.concat([head, Buffer.from('\n')]) : head, dialect.skipLines);
-  const above = dialect.skipLines;
-  if (!isPlain(dialect)) {
-    return firstParsedRows({ text, whole }, form).map((row) => ({ ...row, line: row.line + above }));
-  }
-  const tokenizer = new Tokenizer({ ...form, width: null, header: false, line: above + 1 });
-  const rows = tokenizer.push(text) ?? (whole ? tokenizer.end() : null);
+  const lines = skipping(skipLines)(whole ? Buffer.concat([text, Buffer.from('\n')]) : text);
+  const rows = splitter.push(lines) ?? (whole ? splitter.end() : null);
   if (!rows) return [];
   const row = new CsvRow();
   row.begin(rows);
@@ -65,13 +76,4 @@ export function firstRows({ text: head, whole }: HeadText, form: HeadForm): Head
   return Array.from(rows.lines, (line, number) => {
     return { cells: row.original(number), line, reason: reasons.get(number) ?? null };
   });
-}
-
-function afterLines(text: Buffer, lines: number): Buffer {
-  let at = 0;
-  for (let left = lines; left > 0 && at < text.length; at++) {
-    if (text[at] === CR && text[at + 1] === LF) at++;
-    if (text[at] === LF || text[at] === CR) left--;
-  }
-  return text.subarray(at);
 }

@@ -6,7 +6,6 @@
 import type { InputError } from '../../errors.js';
 import { CellLists, DOUBLED, ESCAPED, mustEscape, type OddRow, type Rows } from '../rows.js';
 import { BACKSLASH, four, QUOTE, skipText, skipTextTo, viewOf } from '../text/fours.js';
-import type { Head } from '../text/head.js';
 import { Splitter } from '../text/splitter.js';
 import type { Dialect } from './dialect.js';
 import type { Notes } from './notes.js';
@@ -20,7 +19,7 @@ import {
   unclosed,
 } from './odd-rows.js';
 
-export interface TokenizerForm extends CsvLimits {
+export interface CsvForm extends CsvLimits {
   maxColumns: number;
   dialect: Dialect;
   /** Cells of a row; null for as many as the first one has. */
@@ -29,15 +28,9 @@ export interface TokenizerForm extends CsvLimits {
   header: boolean;
   /** Line of the first byte, from 1. */
   line: number;
-  /** Collects what looks like another dialect. */
+  /** Collects signs of another dialect. */
   notes?: Notes | undefined;
 }
-
-/** The beginning of a text; if it is all there is, a quote that is open there is never closed. */
-export type HeadText = Pick<Head, 'text' | 'whole'>;
-
-/** How the beginning of a text is read. */
-export type HeadForm = Pick<TokenizerForm, 'path' | 'maxCellBytes' | 'maxColumns' | 'dialect'>;
 
 const LF = 0x0a;
 const CR = 0x0d;
@@ -50,7 +43,7 @@ const LINE_END = 3;
 
 export class Tokenizer extends Splitter {
   line: number;
-  readonly #form: TokenizerForm;
+  readonly #form: CsvForm;
   readonly #meaning = Uint8Array.from({ length: 256 }, (_, byte) => (mustEscape(byte) ? IN_JSON : 0));
   readonly #cells = new CellLists(16 * 1024);
   #lines: number[] = [];
@@ -62,7 +55,7 @@ export class Tokenizer extends Splitter {
   /** The last byte ended a row, and was a CR: an LF after it belongs to that. */
   #afterCr = false;
 
-  constructor(form: TokenizerForm) {
+  constructor(form: CsvForm) {
     super(maxRecordBytes(form));
     this.#form = form;
     this.line = this.#restLine = form.line;
@@ -72,13 +65,13 @@ export class Tokenizer extends Splitter {
     this.#meaning[LF] = this.#meaning[CR] = LINE_END;
   }
 
-  protected take(): Omit<Rows, 'bytes' | 'first'> {
+  protected take(bytes: Uint8Array<ArrayBuffer>): Omit<Rows, 'first'> {
     const [odd, lines] = [this.#odd, Uint32Array.from(this.#lines)];
     this.#odd = [];
     this.#lines = [];
     return {
       ...this.#cells.take(),
-      ...{ width: this.#width!, lines },
+      ...{ bytes, width: this.#width!, lines },
       ...(odd.length > 0 && { odd }),
     };
   }

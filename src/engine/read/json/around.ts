@@ -50,31 +50,30 @@ export function arrayStart(text: Buffer, { path }: JsonBody, fail: Fail): number
 
 /** Checks a whole text in which the array is empty. @throws what `fail` makes */
 export function checkAround(text: Buffer, { path, others }: JsonBody, fail: Fail): void {
+  const json = text.toString();
+  try {
+    JSON.parse(json);
+  } catch (error) {
+    const { message } = error as Error;
+    const position = Number(/ at position (\d+)/.exec(message)?.[1] ?? json.length);
+    const at = Buffer.byteLength(json.slice(0, position));
+    if (at === text.length)
+      throw fail(at, 'the text ends after the array, before the object that it is in is closed', CUT);
+    throw fail(at, ...(/after JSON/.test(message) ? textFollows('object that holds the array') : NOT_VALID));
+  }
   let object = skipSpace(text, 0);
   for (const [level, name] of path.entries()) {
     const found: number[] = [];
-    const after = eachMember(text, object, (member, value) => {
+    eachMember(text, object, (member, value) => {
       if (member === name) found.push(value);
       if (level > 0 || !others.includes(member) || text[value] !== OPEN_BRACKET) return;
       const hint = 'import one kind at a time: say which one to read';
       throw fail(value, `holds "${member}" beside "${path.join('.')}"`, hint, { code: 'both_kinds' });
     });
-    const end = after < 0 ? text.length : skipSpace(text, after);
-    if (after === ENDS)
-      throw fail(end, 'the text ends after the array, before the object that it is in is closed', CUT);
-    if (after === BROKEN) throw fail(end, ...NOT_VALID);
     if (found.length > 1) {
       const sentence = `"${path.slice(0, level + 1).join('.')}" appears twice`;
       throw fail(found[1]!, sentence, 'put all items into one array');
     }
-    if (level === 0 && end < text.length) throw fail(end, ...textFollows('object that holds the array'));
     object = found[0]!;
-  }
-  const around = text.toString();
-  try {
-    JSON.parse(around);
-  } catch (error) {
-    const position = / at position (\d+)/.exec((error as Error).message)?.[1] ?? around.length;
-    throw fail(Buffer.byteLength(around.slice(0, Number(position))), ...NOT_VALID);
   }
 }

@@ -1,4 +1,5 @@
 /** Reads JSON arrays, request bodies of the service, and JSON Lines. The first items show kind and identifier. */
+import { Readable } from 'node:stream';
 import { InputError, UsageError } from '../../errors.js';
 import type { Kind } from '../../model.js';
 import { isObject } from '../../util/json-object.js';
@@ -35,13 +36,7 @@ export const jsonFormat: InputFormat<JsonWriter> = {
     return named === 'ndjson' ? named : null;
   },
   open,
-  async columns(file, head) {
-    const { format, body } = shapeOf(head!, { path: file.path, kind: 'companies' });
-    const fields = await firstFields({ ...file, ...UNKNOWN, format, json: { body } }, head!);
-    return [...(fields?.flat ?? [])];
-  },
-  rows: (input, { bytes, signal }) =>
-    splitText(toUtf8(bytes, input.encoding), tokenizerOf(input), input, signal),
+  rows: (input, { bytes }) => splitText(toUtf8(bytes, input.encoding), tokenizerOf(input), input),
   writer: (input) => new JsonWriter(input),
   counter: (_, writer) => new FieldCounter(writer),
   totals: (input) => new JsonTotals(placeOf(input)),
@@ -98,18 +93,14 @@ const UNKNOWN = {
   companyIdColumn: null,
 };
 
-/** How much text is split at a time to find the first items. */
-const STEP_BYTES = 128 * 1024;
+/** How much text has enough items to know their fields, if the first one ends in it. */
+const FIRST_BYTES = 128 * 1024;
 
-/** The first items, from the part of the text already read, unless the first one is longer. */
+/** The first items; null if there are none. */
 async function firstItems(opened: OpenedInput, head: Head): Promise<Rows | null> {
-  const tokenizer = tokenizerOf(opened);
-  for (let at = 0; at < head.text.length; at += STEP_BYTES) {
-    const batch = tokenizer.push(head.text.subarray(at, at + STEP_BYTES));
-    if (batch) return batch;
-  }
-  if (head.whole) return tokenizer.end();
-  for await (const batch of splitText(head.again(), tokenizerOf(opened), opened)) return batch;
+  const parts = [head.text.subarray(0, FIRST_BYTES), head.text.subarray(FIRST_BYTES)];
+  const text = head.whole ? Readable.from(parts) : head.again();
+  for await (const batch of splitText(text, tokenizerOf(opened), opened)) return batch;
   return null;
 }
 

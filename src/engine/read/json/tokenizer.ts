@@ -51,11 +51,11 @@ export class JsonTokenizer extends Splitter {
     return body.items === 'array' ? this.#array(text, body) : this.#values(text, 0, isLast);
   }
 
-  protected take(): Omit<Rows, 'bytes' | 'first'> {
+  protected take(bytes: Uint8Array<ArrayBuffer>): Omit<Rows, 'first'> {
     const [lines, fileLines] = [Uint32Array.from(this.#lines), Uint32Array.from(this.#fileLines)];
     this.#lines = [];
     this.#fileLines = [];
-    return { ...this.#items.take(), lines, fileLines };
+    return { ...this.#items.take(), bytes, lines, fileLines };
   }
 
   protected tooLarge(): InputError {

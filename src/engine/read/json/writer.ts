@@ -84,21 +84,25 @@ export class JsonWriter implements RowWriter {
   write(number: number, out: Output): Refusal | null {
     this.#line = this.#lines[number]!;
     this.#record = this.#read(number);
-    const reason = this.#record.excess ?? this.#layOut(this.#record);
-    if (reason !== null) return reason;
+    const { value, excess } = this.#record;
+    if (excess !== null) return excess;
+    if (!isObject(value)) return `is ${article(value)}, not an object`;
+    const { again } = this.#input;
+    this.#reason = again ? otherRun(value._profiles_run, again.runs) : null;
+    if (this.#reason === null) this.#layOut(value);
+    if (this.#reason !== null) return this.#reason;
+    const members = this.#body + this.#constants;
     let item = this.#head + jsonString(this.id);
     if (this.company !== '') item += COMPANY + jsonString(this.company);
-    if (this.#body !== '') item += METADATA_OPEN + this.#body.slice(1) + METADATA_CLOSE;
+    if (members !== '') item += METADATA_OPEN + members.slice(1) + METADATA_CLOSE;
     out.write(`${item}}`);
     return null;
   }
 
-  /** Finds identifiers and members of an item. @returns why it cannot be sent; null if it can */
-  #layOut({ value, text, kind }: JsonRecord): Refusal | null {
-    if (!isObject(value)) return `is ${article(value)}, not an object`;
-    const { again, idColumn } = this.#input;
-    const other = again ? otherRun(value._profiles_run, again.runs) : null;
-    if (other !== null) return other;
+  /** Finds identifiers and members of an item, or why it cannot be sent. */
+  #layOut(value: Fieldset): void {
+    const { text, kind } = this.#record;
+    const { idColumn } = this.#input;
     this.#reason = kind & SUSPECT ? this.#lossOf(value, text) : null;
     this.#body = this.id = this.company = '';
     this.#spread = null;
@@ -112,13 +116,8 @@ export class JsonWriter implements RowWriter {
       this.#reason ??= `${idColumn} is ${Object.hasOwn(value, idColumn) ? 'empty' : 'missing'}`;
     }
     if (this.#spread !== null) this.#visit(this.#inner.of(this.#spread), this.#spread, true, value);
-    if (this.#reason !== null) return this.#reason;
-    if (others !== null) {
-      this.#body =
-        (kind & COMPACT ? afterId(text, fields[0]!, others) : null) ?? membersWithout(value, others);
-    }
-    this.#body += this.#constants;
-    return null;
+    if (others === null || this.#reason !== null) return;
+    this.#body = (kind & COMPACT ? afterId(text, fields[0]!, others) : null) ?? membersWithout(value, others);
   }
 
   /** Takes the fields of one level. @param places whether to write them @param outer of `metadata`: the item it is in */
@@ -169,19 +168,16 @@ export class JsonWriter implements RowWriter {
   /** Adds a member. */
   #place({ column, key, pinned }: Target, keyText: string, member: unknown, emptied: boolean): void {
     if (this.#keys.has(key!)) this.#reason ??= `two fields both map to the key ${quoted(key!)}`;
-    let json: string | null;
-    if (emptied) json = this.#empty;
-    else if (pinned !== null && isText(member, pinned))
-      json = this.#converted(column, String(member), pinned);
-    else {
-      if (pinned !== null && !isOfType(jsonTypeOf(member), pinned)) {
-        const reason = `${column}: ${shown(member)} is not of type ${pinned}`;
-        this.#reason ??= { reason, cause: { column, code: 'type', type: pinned } };
-      }
-      const deep = tooDeep(member, this.#input.maxDepth);
-      if (deep !== null) this.#reason ??= `${column} ${deep}`;
-      json = deep !== null ? null : typeof member === 'string' ? jsonString(member) : JSON.stringify(member);
-    }
+    const isConverted = pinned !== null && isText(member, pinned);
+    const deep = tooDeep(member, this.#input.maxDepth);
+    let json: string | null = null;
+    if (emptied || (isConverted && member === '')) json = this.#empty;
+    else if (isConverted) json = this.#converted(column, String(member), pinned);
+    else if (pinned !== null && !isOfType(jsonTypeOf(member), pinned)) {
+      const reason = `${column}: ${shown(member)} is not of type ${pinned}`;
+      this.#reason ??= { reason, cause: { column, code: 'type', type: pinned } };
+    } else if (deep !== null) this.#reason ??= `${column} ${deep}`;
+    else json = typeof member === 'string' ? jsonString(member) : JSON.stringify(member);
     if (json === null) return;
     this.#keys.add(key!);
     this.#body += keyText + json;
@@ -189,7 +185,6 @@ export class JsonWriter implements RowWriter {
 
   /** The JSON of a text of a pinned type. */
   #converted(column: string, text: string, type: CellType): string | null {
-    if (text === '') return this.#empty;
     const converter = this.#converters.get(type) ?? converterOf(type)!;
     this.#converters.set(type, converter);
     const json = converter.json(text);

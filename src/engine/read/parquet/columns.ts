@@ -8,7 +8,6 @@ import {
   type Compressors,
   type FileMetaData,
   parquetRead,
-  type SchemaElement,
   type SchemaTree,
 } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
@@ -20,7 +19,7 @@ import type { Rows } from '../rows.js';
 import type { Output } from '../text/output.js';
 import { columnFile, hasColumns, type ParquetFile } from './file.js';
 import { readerOf } from './nested.js';
-import { BadValueError, converterOf, isInteger, isJson, isText, isUnsigned, textOf } from './values.js';
+import { BadValueError, converterOf, isJson, isText, textOf } from './values.js';
 
 /** How a column goes into items. */
 export interface Member {
@@ -57,7 +56,7 @@ const COMPRESSORS = Object.fromEntries(
 
 /** The kind of a cell: the type of its JSON. That of structures, and of JSON as it is in the file, must be looked at. */
 const kindOf = (value: unknown): number => JSON_TYPES.indexOf(jsonTypeOf(value));
-const [TEXT, INTEGER, NUMBER, OBJECT] = ['', 1, 1.5, {}].map(kindOf) as [number, number, number, number];
+const [TEXT, OBJECT] = [kindOf(''), kindOf({})];
 
 /** A column of a row group: its values in the next rows, as text. */
 export class Column {
@@ -220,16 +219,11 @@ export class Column {
       };
     }
     const copies = isText(element);
-    const isNumber = asText === 'none' && !wide && (element.type === 'DOUBLE' || isSigned(element));
     const convert = converterOf(element, wide);
     let page: DataView = new DataView(new ArrayBuffer(0));
     return (raw) => {
       if (raw === undefined) throw new Error(NO_VALUE);
       if (raw === null) return none();
-      if (isNumber) {
-        const number = Number(raw);
-        if (out.writeNumber(number)) return Number.isInteger(number) ? INTEGER : NUMBER;
-      }
       if (copies) {
         const { buffer, byteOffset, length } = raw as Uint8Array;
         if (page.buffer !== buffer) page = new DataView(buffer);
@@ -257,8 +251,6 @@ function nestedText(node: SchemaTree): TextOf {
     return value === null ? null : JSON.stringify(value);
   };
 }
-
-const isSigned = (element: SchemaElement): boolean => isInteger(element) && !isUnsigned(element);
 
 /** JSON stays as it is in the file: parsed and written again, a number could lose digits. */
 const jsonText =

@@ -19,7 +19,6 @@ export const parquetFormat: InputFormat<ParquetWriter> = {
     const form = { delimiter: null, targets: [], warnings: roundedIds(found, identity) };
     return { ...file, ...form, columns, ...identity };
   },
-  columns: async (file) => namesOf(await columnsOf(file)),
   async *rows(input, { bytes, signal }) {
     for await (const _ of bytes);
     yield* (await import('./rows.js')).parquetRows(input, signal);

@@ -10,14 +10,21 @@ import { UsageError } from '../../errors.js';
  * that says what the file may be instead (`bad-text.ts`).
  */
 export class BadTextError extends Error {
+  /** Bytes of the file around the bad one. */
+  readonly bytes: Buffer;
+
   constructor(
     readonly sentence: string,
-    /** Offset of the first bad byte in the unpacked file. */
-    readonly offset: number,
+    bytes: Buffer,
+    /** The bad byte, by its offset in `bytes`. */
+    readonly at: number,
+    /** Whether the file begins with `bytes`. */
+    readonly isStart: boolean,
     /** Set if the cause is already known. */
     readonly hint: string | null = null,
   ) {
     super(sentence);
+    this.bytes = Buffer.from(bytes);
   }
 }
 
@@ -49,49 +56,44 @@ export function encodingLabel(label: string): string {
  * @throws BadTextError at invalid bytes and at NUL bytes
  */
 export async function* toUtf8(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
-  let first = true;
-  let bytes = 0;
+  let isFirst = true;
   for await (const part of encoding === 'utf-8' ? validUtf8(chunks) : decoded(chunks, encoding)) {
-    let text = part;
-    if (first && encodingOfBom(text) === 'utf-8') text = text.subarray(3);
-    if (part.length > 0) first = false;
-    const nul = text.indexOf(0);
-    if (nul === -1) {
-      if (text.length > 0) yield text;
-      bytes += part.length;
-      continue;
-    }
-    if (nul > 0) yield text.subarray(0, nul);
-    const offset = bytes + nul + (part.length - text.length);
-    throw new BadTextError(
-      encoding === 'utf-8'
-        ? `a NUL byte at offset ${offset}: this is not a text file`
-        : `a NUL character: this is not ${encoding} text`,
-      offset,
-      encoding === 'utf-8' ? null : 'export it as CSV UTF-8 or JSON',
-    );
+    const text = isFirst && encodingOfBom(part) === 'utf-8' ? part.subarray(3) : part;
+    if (part.length > 0) isFirst = false;
+    if (text.length > 0) yield text;
   }
 }
 
 async function* validUtf8(chunks: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
-  let tail: Buffer | undefined;
+  let tail = Buffer.alloc(0);
+  /** Of the bytes before. */
   let offset = 0;
   let ascii = true;
+  const invalid = (bytes: Buffer, at: number): BadTextError =>
+    new BadTextError(
+      `the byte at offset ${offset + at} is not valid UTF-8`,
+      ...([bytes, at, offset === 0] as const),
+      ascii ? null : 'the text is UTF-8 up to there, so it may be damaged or cut off: export it again',
+    );
   for await (const chunk of chunks) {
-    const bytes = tail ? Buffer.concat([tail, chunk]) : chunk;
+    const bytes = tail.length > 0 ? Buffer.concat([tail, chunk]) : chunk;
     const whole = wholeCharacters(bytes);
-    const text = bytes.subarray(0, whole);
-    if (!isUtf8(text)) {
-      const valid = Buffer.from(decodedPrefix(text, 'utf-8').valid);
-      if (valid.length > 0) yield valid;
-      throw invalidUtf8(offset + valid.length, ascii && isAscii(valid));
-    }
-    tail = whole < bytes.length ? Buffer.from(bytes.subarray(whole)) : undefined;
+    const end = isUtf8(bytes.subarray(0, whole))
+      ? whole
+      : Buffer.byteLength(validPart(bytes.subarray(0, whole), 'utf-8').text);
+    const nul = bytes.subarray(0, end).indexOf(0);
+    const text = bytes.subarray(0, nul < 0 ? end : nul);
     ascii &&= isAscii(text);
     yield text;
+    if (nul >= 0) {
+      const sentence = `a NUL byte at offset ${offset + nul}: this is not a text file`;
+      throw new BadTextError(sentence, bytes, nul, offset === 0);
+    }
+    if (end < whole) throw invalid(bytes, end);
+    tail = Buffer.from(bytes.subarray(whole));
     offset += whole;
   }
-  if (tail) throw invalidUtf8(offset, ascii);
+  if (tail.length > 0) throw invalid(tail, 0);
 }
 
 /** How many bytes remain without an incomplete character at the end. */
@@ -108,52 +110,48 @@ function wholeCharacters(bytes: Uint8Array): number {
   return length;
 }
 
-function invalidUtf8(offset: number, asciiBefore: boolean): BadTextError {
-  return new BadTextError(
-    `the byte at offset ${offset} is not valid UTF-8`,
-    offset,
-    asciiBefore ? null : 'the text is UTF-8 up to there, so it may be damaged or cut off: export it again',
-  );
-}
-
 async function* decoded(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
   // Even single-byte encodings need `stream`: without it, Node 20 decodes windows-1252 as latin1.
   const decoder = new TextDecoder(encoding, { fatal: true });
   let offset = 0;
+  const invalid = (bytes: Buffer, at: number, hint?: string): BadTextError => {
+    const sentence = `the byte at offset ${offset + at} is not valid ${encoding}`;
+    return new BadTextError(sentence, bytes, at, offset === 0, hint);
+  };
   for await (const chunk of chunks) {
     let text: string;
     try {
       text = decoder.decode(chunk, { stream: true });
     } catch {
-      const { valid, length } = decodedPrefix(chunk, encoding);
-      if (valid) yield Buffer.from(valid);
-      throw invalidIn(encoding, offset + length);
+      const valid = validPart(chunk, encoding);
+      yield Buffer.from(valid.text);
+      throw invalid(chunk, valid.length);
     }
-    if (text) yield Buffer.from(text);
+    const nul = text.indexOf('\0');
+    yield Buffer.from(nul < 0 ? text : text.slice(0, nul));
+    if (nul >= 0) {
+      const sentence = `a NUL character: this is not ${encoding} text`;
+      throw new BadTextError(sentence, chunk, 0, offset === 0, 'export it as CSV UTF-8 or JSON');
+    }
     offset += chunk.length;
   }
   try {
-    const rest = decoder.decode();
-    if (rest) yield Buffer.from(rest);
+    yield Buffer.from(decoder.decode());
   } catch {
-    throw invalidIn(encoding, offset);
+    throw invalid(Buffer.alloc(0), 0, 'the file may be cut off: export it again');
   }
 }
 
 /** The valid text at the beginning of a chunk that has an invalid byte, decoded one byte at a time. */
-function decodedPrefix(chunk: Buffer, encoding: string): { valid: string; length: number } {
+function validPart(chunk: Buffer, encoding: string): { text: string; length: number } {
   const decoder = new TextDecoder(encoding, { fatal: true, ignoreBOM: true });
-  let valid = '';
-  for (let index = 0; index < chunk.length; index++) {
+  let text = '';
+  for (let length = 0; ; length++) {
     try {
-      valid += decoder.decode(chunk.subarray(index, index + 1), { stream: true });
+      text += decoder.decode(chunk.subarray(length, length + 1), { stream: length < chunk.length });
     } catch {
-      return { valid, length: index };
+      return { text, length };
     }
+    if (length >= chunk.length) return { text, length };
   }
-  return { valid, length: chunk.length };
-}
-
-function invalidIn(encoding: string, offset: number): BadTextError {
-  return new BadTextError(`the byte at offset ${offset} is not valid ${encoding}`, offset);
 }

@@ -53,12 +53,6 @@ export function skipTextTo(view: DataView, start: number, end: number, also: num
 /** Index of the first byte whose high bit is set. */
 const firstOf = (found: number): number => (31 - Math.clz32(found & -found)) >> 3;
 
-/** Memory to write to: `bytes` for single bytes and texts, `view` for four bytes at a time. */
-export interface Memory {
-  bytes: Buffer;
-  view: DataView;
-}
-
 /**
  * Copies bytes, four at a time. Up to three bytes after them are copied too, so the next write must follow directly.
  * @returns the offset after the copy

@@ -1,127 +1,101 @@
 /** The beginning of an input: enough to tell its compression, encoding, and format. */
-import type { FileHandle } from 'node:fs/promises';
 import { InputError } from '../../errors.js';
-import { badText, kindOfText, otherKind, type PackedFile } from './bad-text.js';
+import { badText, kindOfText, otherKind } from './bad-text.js';
 import { BadTextError, encodingLabel, encodingOfBom, toUtf8 } from './encoding.js';
 import {
   type Compression,
   compressionOf,
   type FileStamp,
-  type OpenFile,
   openFile,
   readBytes,
   type SourceFile,
   unreadable,
 } from './source.js';
 
-/** How much text to examine. */
-const HEAD_BYTES = 256 * 1024;
-/** A header must end within this much text. */
-export const HEADER_BYTES = 4 * 1024 * 1024;
+/** How much text to examine. The header of a CSV must end within it. */
+export const HEAD_BYTES = 1024 * 1024;
+
+/** A file, and its first bytes. */
+export interface Start {
+  /** Enough to recognize files that are not text. */
+  bytes: Buffer;
+  stamp: FileStamp;
+}
 
 export interface Head {
-  stamp: FileStamp;
   compression: Compression | null;
   encoding: string;
   /** UTF-8, without a byte order mark. */
   text: Buffer;
   /** Whether `text` is the whole input. */
   whole: boolean;
-  /** Reads as much text as a header may take. */
-  longer(): Promise<Pick<Head, 'text' | 'whole'>>;
   /** Reads the whole text. */
   again(): AsyncIterable<Buffer>;
 }
 
+/** @throws InputError for files that are missing, or cannot be read */
+export async function readStart(file: SourceFile): Promise<Start> {
+  const { handle, stamp } = await openFile(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(8), 0, 8, 0);
+    return { bytes: buffer.subarray(0, bytesRead), stamp };
+  } catch (error) {
+    throw await unreadable(file, error as NodeJS.ErrnoException);
+  } finally {
+    await handle.close();
+  }
+}
+
 /**
- * @throws InputError for files that are missing, empty, or not text, such as spreadsheets and archives; UsageError for
- * an unknown encoding
+ * @param asked the encoding, unless the text has a byte order mark
+ * @throws InputError for files that are empty or not text, such as images and archives; UsageError for an unknown
+ * encoding
  */
 export async function readHead(
-  file: SourceFile,
+  { path, location }: SourceFile,
+  { bytes, stamp }: Start,
   asked: string | undefined,
   signal?: AbortSignal,
 ): Promise<Head> {
-  const opened = file.opened ?? (await openFile(file));
-  try {
-    const wanted = asked === undefined ? undefined : encodingLabel(asked);
-    return await headOf({ ...file, opened }, wanted, signal);
-  } finally {
-    await opened.handle.close(); // unless reading it has closed it
-  }
-}
-
-async function headOf(
-  file: SourceFile & { opened: OpenFile },
-  wanted: string | undefined,
-  signal: AbortSignal | undefined,
-): Promise<Head> {
-  const { handle, stamp } = file.opened;
-  if (stamp.size === 0) throw empty(file);
-  const compression = compressionOf(await firstBytes(file, handle));
-  const { path, location } = file;
-  const chunks = readBytes({ ...file, compression }, signal);
-  const first = await chunks.next();
-  // A byte order mark, as in rejects files, is certain; the encoding may have been set for other files.
-  const encoding = encodingOfBom(first.done ? NOTHING : first.value) ?? wanted ?? 'utf-8';
-  const packed = { ...file, compression, encoding };
-  const { text, whole } = await firstText(
-    packed,
-    toUtf8(resumed(first, chunks), encoding),
-    HEAD_BYTES,
-    signal,
-  );
-  if (whole && text.length === 0) throw empty(file);
+  const wanted = asked === undefined ? 'utf-8' : encodingLabel(asked);
+  if (stamp.size === 0) throw empty(path);
+  const compression = compressionOf(bytes);
+  const read = () => readBytes({ path, location, stamp, compression }, signal);
+  const encoding = (await bomOf(read())) ?? wanted;
+  const again = () => toUtf8(read(), encoding);
+  const { text, whole } = await firstText(again(), { path, encoding });
+  if (whole && text.length === 0) throw empty(path);
   const kind = kindOfText(text.subarray(0, 200).toString().trimStart());
   if (kind) throw otherKind(path, kind);
-  const again = () => toUtf8(readBytes({ path, location, stamp, compression }, signal), encoding);
-  const longer = () => firstText(packed, again(), HEADER_BYTES, signal);
-  return { stamp, compression, encoding, text, whole, longer, again };
+  return { compression, encoding, text, whole, again };
 }
 
-const NOTHING = Buffer.alloc(0);
-
-/** All chunks, including the first, which was already taken. */
-async function* resumed(first: IteratorResult<Buffer>, rest: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  try {
-    if (!first.done) yield first.value;
-    yield* rest;
-  } finally {
-    await rest.return(undefined); // a consumer may stop at the first chunk
-  }
+/** A byte order mark, as in rejects files, is certain; an encoding may have been asked for other files. */
+async function bomOf(chunks: AsyncIterable<Buffer>): Promise<string | null> {
+  for await (const chunk of chunks) return encodingOfBom(chunk);
+  return null;
 }
 
-const empty = (file: SourceFile): InputError =>
-  file.path === '-'
-    ? new InputError('stdin is empty', { file: '-', hint: 'check the command before the pipe' })
-    : new InputError('the file is empty', { file: file.path, hint: 'export it again' });
-
-/** Enough bytes to recognize files that are not text. @throws InputError */
-export async function firstBytes(file: SourceFile, handle: FileHandle): Promise<Buffer> {
-  const { buffer, bytesRead } = await handle.read(Buffer.alloc(8), 0, 8, 0).catch(async (error) => {
-    throw await unreadable(file, error);
-  });
-  return buffer.subarray(0, bytesRead);
-}
+const empty = (file: string): InputError =>
+  file === '-'
+    ? new InputError('stdin is empty', { file, hint: 'check the command before the pipe' })
+    : new InputError('the file is empty', { file, hint: 'export it again' });
 
 async function firstText(
-  file: PackedFile & { encoding: string },
   chunks: AsyncIterable<Buffer>,
-  bytes: number,
-  signal?: AbortSignal,
-): Promise<{ text: Buffer; whole: boolean }> {
+  file: { path: string; encoding: string },
+): Promise<Pick<Head, 'text' | 'whole'>> {
   const parts: Buffer[] = [];
   let length = 0;
   try {
     for await (const part of chunks) {
       parts.push(Buffer.from(part));
       length += part.length;
-      if (length >= bytes) return { text: Buffer.concat(parts), whole: false };
+      if (length >= HEAD_BYTES) return { text: Buffer.concat(parts), whole: false };
     }
   } catch (error) {
     if (!(error instanceof BadTextError)) throw error;
-    const line = lineEnds(Buffer.concat(parts)) + 1;
-    throw await badText(file, error, line, file.encoding, signal);
+    throw await badText(file, error, lineEnds(Buffer.concat(parts)) + 1);
   }
   return { text: Buffer.concat(parts), whole: true };
 }

@@ -27,34 +27,19 @@ export async function lineOffsets(
   const offsets: number[] = [];
   let line = 1;
   let before = 0;
-  let afterCr = false;
-  const take = (offset: number): void => {
-    while (lines[offsets.length] === line) offsets.push(offset);
-  };
-  take(0);
+  /** The byte before: a line begins after it, unless it is the CR of a CR LF. */
+  let last = LF;
   for await (const block of readBytes(input, signal)) {
-    if (offsets.length === lines.length) break;
-    let at = 0;
-    if (afterCr) {
-      // The line after CR LF begins after both.
-      if (block[0] === LF) at = 1;
-      take(before + at);
-      afterCr = false;
-    }
-    for (; at < block.length; at++) {
+    for (let at = 0; at < block.length && offsets.length < lines.length; at++) {
       const byte = block[at]!;
-      if (byte !== LF && byte !== CR) continue;
-      line++;
-      if (byte === CR) {
-        if (at + 1 === block.length) {
-          afterCr = true;
-          break;
-        }
-        if (block[at + 1] === LF) at++;
+      if (last === LF || (last === CR && byte !== LF)) {
+        while (lines[offsets.length] === line) offsets.push(before + at);
+        line++;
       }
-      take(before + at + 1);
+      last = byte;
     }
     before += block.length;
+    if (offsets.length === lines.length) break;
   }
   return offsets;
 }

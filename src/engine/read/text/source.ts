@@ -27,8 +27,6 @@ export interface SourceFile {
   location: string;
   /** The file's stamp when it was first opened. If it differs now, the file is refused. */
   stamp?: FileStamp;
-  /** The file, if it is already open. It is read from its beginning, and closed. */
-  opened?: OpenFile;
 }
 
 export interface OpenFile {
@@ -90,8 +88,7 @@ export async function refuseChanged({
   stamp,
 }: Required<Pick<SourceFile, 'path' | 'location' | 'stamp'>>): Promise<void> {
   const now = await stat(location).catch(() => null);
-  if (now?.size === stamp.size && now.mtimeMs === stamp.mtimeMs) return;
-  throw changedDuringImport(path);
+  if (now === null || !sameStamp(now, stamp)) throw changedDuringImport(path);
 }
 
 /** Without O_NONBLOCK, opening a pipe without a writer would block, even for signals. Windows has no such flag. */
@@ -230,7 +227,7 @@ async function* blocks(
   signal?: AbortSignal,
   byteTotals?: ByteTotals,
 ): AsyncGenerator<Buffer> {
-  const { handle, stamp } = file.opened ?? (await openFile(file));
+  const { handle, stamp } = await openFile(file);
   try {
     if (file.stamp && !sameStamp(file.stamp, stamp)) throw changedDuringImport(file.path);
     const memory = Buffer.allocUnsafeSlow(READ_BYTES);

@@ -1,8 +1,8 @@
-/** Splitters of text: what all have in common, and what reads a whole text with one. */
+/** Splits a text into rows, a chunk at a time: the one way in which CSV of any dialect and JSON become rows. */
 import type { InputError } from '../../errors.js';
 import type { Rows } from '../rows.js';
 import { textMemory } from '../spare-memory.js';
-import { badText, type PackedFile } from './bad-text.js';
+import { badText } from './bad-text.js';
 import { BadTextError } from './encoding.js';
 
 /** The largest record, far larger than any request may be. */
@@ -13,7 +13,7 @@ const ROOM = 4;
 const LF = 0x0a;
 const NOTHING = Buffer.alloc(0);
 
-/** Splits text into records, a chunk at a time. One that does not end in a chunk is read again with the next one. */
+/** A record that does not end in a chunk is read again with the next one. */
 export abstract class Splitter {
   /** The bytes of what has not ended. */
   protected rest = NOTHING;
@@ -31,8 +31,8 @@ export abstract class Splitter {
   /** Reads whole records. A line end is behind the text. @returns the offset after the last one @throws InputError */
   protected abstract scan(bytes: Buffer, length: number, isLast: boolean): number;
 
-  /** What was read since the last call. */
-  protected abstract take(): Omit<Rows, 'bytes' | 'first'>;
+  /** What was read since the last call. @param memory the bytes that were scanned */
+  protected abstract take(memory: Uint8Array<ArrayBuffer>): Omit<Rows, 'first'>;
 
   protected abstract tooLarge(): InputError;
 
@@ -60,21 +60,20 @@ export abstract class Splitter {
     const end = this.scan(bytes, length, isLast);
     this.rest = Buffer.from(bytes.subarray(end, length));
     if (this.rest.length > this.mostBytes) throw this.tooLarge();
-    const rows = this.take();
-    this.#least = rows.lines.length === 0 ? 2 * this.rest.length : 0;
-    if (rows.lines.length === 0) return null;
-    const { first } = this;
-    this.first += rows.lines.length;
-    return { ...rows, bytes: memory, first };
+    const rows = this.take(memory);
+    const count = rows.lines.length;
+    this.#least = count === 0 ? 2 * this.rest.length : 0;
+    if (count === 0) return null;
+    this.first += count;
+    return { ...rows, first: this.first - count };
   }
 }
 
-/** All rows of a text. @throws InputError for bytes that are not text, naming the line */
+/** All rows of a text. @throws InputError; for bytes that are not text, it names the line */
 export async function* splitText(
   text: AsyncIterable<Buffer>,
   splitter: Splitter,
-  file: PackedFile & { encoding: string },
-  signal?: AbortSignal,
+  file: { path: string; encoding: string },
 ): AsyncGenerator<Rows> {
   try {
     for await (const chunk of text) {
@@ -82,16 +81,8 @@ export async function* splitText(
       if (batch) yield batch;
     }
   } catch (error) {
-    throw await atLine(error, splitter.line, file, signal);
+    throw error instanceof BadTextError ? await badText(file, error, splitter.line) : error;
   }
   const last = splitter.end();
   if (last) yield last;
 }
-
-/** The error with which reading a text ended; for bytes that are not text, one that names the line. */
-export const atLine = (
-  error: unknown,
-  line: number,
-  file: PackedFile & { encoding: string },
-  signal?: AbortSignal,
-): unknown => (error instanceof BadTextError ? badText(file, error, line, file.encoding, signal) : error);

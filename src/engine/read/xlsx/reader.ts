@@ -4,7 +4,7 @@
  */
 
 import { InputError } from '../../errors.js';
-import { columnsIn, csvFormat, openTable } from '../csv/reader.js';
+import { csvFormat, openTable } from '../csv/reader.js';
 import type { CsvWriter } from '../csv/writer.js';
 import type { InputFormat } from '../format.js';
 import { openFile, refuseChanged, type SourceFile } from '../text/source.js';
@@ -21,7 +21,6 @@ export const xlsxFormat: InputFormat<CsvWriter> = {
     const opened = await openTable(file, { ...options, sheets: sheet.others }, table);
     return { ...opened, delimiter: null, sheet };
   },
-  columns: async (file) => columnsIn(file, (await (await import('./rows.js')).sheetTable(file, {})).table),
   async *rows(input, { bytes, signal }) {
     for await (const _ of bytes);
     yield* (await import('./rows.js')).sheetRecords(input, signal);

@@ -313,12 +313,6 @@ it('an unclosed quote early in a long text names the line where it opened, and d
   );
 });
 
-it('a comment may be of any length', async () => {
-  const text = `# ${'x'.repeat(20 << 20)}\nc1||a\n`;
-  const dialect = { ...plainDialect('||'), comment: '#' };
-  expect(await cut(text, dialect, [1 << 20], 1000)).toMatchObject({ rows: [['c1', 'a']], lines: [2] });
-});
-
 describe('options that no file can have', () => {
   it.each([
     [{ quote: 'ab' }, 'quote: "ab" is not one character'],

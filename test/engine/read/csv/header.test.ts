@@ -6,7 +6,7 @@ import { file, open, read } from '../reading.js';
 
 const KIB = 1024;
 /** The limit on a header. */
-const MOST = 4096 * KIB;
+const MOST = 1024 * KIB;
 
 /** A header of at least so many bytes, and the names in it. */
 function header(bytes: number, delimiter = ','): { text: string; names: string[] } {
@@ -44,13 +44,13 @@ describe('a header of more than 256 KiB', () => {
   });
 });
 
-describe('a header that does not end within 4 MiB', () => {
+describe('a header that does not end within 1 MiB', () => {
   test('is refused with its line and the limit', async () => {
     const path = file('endless.csv', '');
     const { text } = header(MOST);
     writeFileSync(path, `\r\n\n${text},and more\nc-1\n`);
     await expect(open(path)).rejects.toMatchObject({
-      message: `${path}:3: the header does not end within the first 4 MiB`,
+      message: `${path}:3: the header does not end within the first 1 MiB`,
       hint: 'check the line ends and the quotes; a header may not be longer',
       exit: 2,
     });

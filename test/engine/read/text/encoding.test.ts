@@ -1,11 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  BadTextError,
-  encodingLabel,
-  encodingOfBom,
-  toUtf8,
-} from '../../../../src/engine/read/text/encoding.js';
+import { BadTextError, toUtf8 } from '../../../../src/engine/read/text/encoding.js';
 import { times } from '../../../support/times.js';
 
 /** Chunks of one piece of memory that is used again for each, as a file's are. */
@@ -126,39 +121,3 @@ describe('other encodings', () => {
     expect(outcome.text).toBe('A');
   });
 });
-
-describe('NUL', () => {
-  it.each([
-    ['utf-8', Buffer.from('ab\0c'), 'a NUL byte at offset 2: this is not a text file', undefined],
-    ['utf-8', Buffer.from('\ufeffab\0c'), 'a NUL byte at offset 5: this is not a text file', undefined],
-    ['utf-16le', Buffer.from('ab\0', 'utf16le'), 'a NUL character: this is not utf-16le text', /export it/],
-  ])('in %s is refused', async (encoding, bytes, error, hint) => {
-    const found = await decode(bytes, encoding);
-    expect(found.error).toBe(error);
-    if (hint === undefined) expect(found.hint).toBeUndefined();
-    else expect(found.hint).toMatch(hint);
-  });
-
-  it('is found beyond the first chunk, with its offset in the file', async () => {
-    const { error, text: before } = await decode(Buffer.from('abcdefgh\0'), 'utf-8', [3]);
-    expect([error, before]).toEqual(['a NUL byte at offset 8: this is not a text file', 'abcdefgh']);
-  });
-});
-
-it.each([
-  [[0xef, 0xbb, 0xbf, 0x61], 'utf-8'],
-  [[0xff, 0xfe, 0x61, 0x00], 'utf-16le'],
-  [[0xfe, 0xff, 0x00, 0x61], 'utf-16be'],
-  [[0x61, 0x62], null],
-  [[0xef, 0xbb], null],
-  [[], null],
-])('the byte order mark of %j is that of %s', (bytes, encoding) => {
-  expect(encodingOfBom(Uint8Array.from(bytes))).toBe(encoding);
-});
-
-it.each([
-  ['UTF8', 'utf-8'],
-  ['latin1', 'windows-1252'],
-  ['ISO-8859-15', 'iso-8859-15'],
-  ['utf-16', 'utf-16le'],
-])('--encoding %s is %s', (label, encoding) => expect(encodingLabel(label)).toBe(encoding));
