@@ -17,6 +17,7 @@ const WRITTEN_OUT = new Map([['engine/service/contract.d.ts Job', 'engine/librar
  * @property {Set<string>} exported names of declarations that are exported
  * @property {Map<string, Source>} imports by local name
  * @property {Map<string, Source>} reexports by exported name
+ * @property {string[]} stars files of which all is exported
  */
 
 /**
@@ -65,10 +66,11 @@ async function assemble(root, entry) {
       packages.set(name, from);
       return;
     }
-    const { declared, imports, reexports } = await load(from);
+    const { declared, imports, reexports, stars } = await load(from);
     const text = declared.get(name);
     if (text === undefined) {
-      const source = reexports.get(name) ?? imports.get(name);
+      let source = reexports.get(name) ?? imports.get(name);
+      for (const star of stars) if ((await load(star)).declared.has(name)) source ??= { from: star, name };
       if (!source) throw new Error(`${from} has no ${name}`);
       await take(source);
       return;
@@ -104,7 +106,7 @@ const DECLARATION = new RegExp(String.raw`${START}[\s\S]*?(?=${START}|$(?![\s\S]
 /** Parses a declaration file in the form that tsc writes. @returns {Module} */
 function parse(text, file) {
   const [imports, reexports, declared] = [new Map(), new Map(), new Map()];
-  const module = { head: '', declared, exported: new Set(), imports, reexports };
+  const module = { head: '', declared, exported: new Set(), imports, reexports, stars: [] };
   const fileOf = (path) =>
     path.startsWith('.') ? join(dirname(file), path.replace(/\.js$/, '.d.ts')) : path;
   const [head] = new RegExp(`^${COMMENT}`).exec(text) ?? [''];
@@ -119,6 +121,8 @@ function parse(text, file) {
       for (const [, name, alias = name] of names.matchAll(/(?:type )?([\w$]+)(?: as ([\w$]+))?(?:,|\s*$)/g)) {
         (word === 'import' ? imports : reexports).set(alias, { from, name });
       }
+    } else if (/^export \* /m.test(piece)) {
+      module.stars.push(fileOf(/'([^']+)'/.exec(piece)[1]));
     } else if (declaration) {
       const [, exported, name] = declaration;
       declared.set(name, (declared.get(name) ?? '') + piece);
