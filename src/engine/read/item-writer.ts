@@ -42,71 +42,21 @@ export interface Sent {
   spread: string;
 }
 
-/** The escape in JSON for each byte that needs one, as `JSON.stringify` writes it. */
-const ESCAPES: (Buffer | undefined)[] = Array.from({ length: 0x80 }, (_, code) => {
-  const json = JSON.stringify(String.fromCharCode(code)).slice(1, -1);
-  return json.length > 1 ? Buffer.from(json) : undefined;
-});
-const LONGEST_ESCAPE = 6;
+/** A text that is the same in each item. Behind it is room to copy it four bytes at a time. */
+const fixed = (text: string): DataView => viewOf(Buffer.from(`${text}   `));
+const ROOM = 3;
 
-/** Copies bytes as the content of a JSON string. @returns the offset after them */
-function copyEscaped(
-  from: Buffer,
-  start: number,
-  end: number,
-  to: Buffer,
-  at: number,
-  doubled: number,
-): number {
-  let target = at;
-  for (let next = start; next < end; next++) {
-    const byte = from[next]!;
-    const escaped = byte < 0x80 ? ESCAPES[byte] : undefined;
-    if (escaped === undefined) to[target++] = byte;
-    else {
-      for (let one = 0; one < escaped.length; one++) to[target++] = escaped[one]!;
-      if (byte === QUOTE) next += doubled;
-    }
-  }
-  return target;
-}
-
-/** Texts that are the same in each item, back to back. */
-class FixedTexts {
-  readonly #view: DataView;
-  readonly #starts: Int32Array;
-  /** Of all of them. */
-  readonly bytes: number;
-
-  constructor(texts: readonly string[]) {
-    let length = 0;
-    this.#starts = Int32Array.from([0, ...texts.map((text) => (length += Buffer.byteLength(text)))]);
-    this.bytes = length;
-    // With room after the last one, all can be copied four bytes at a time.
-    this.#view = viewOf(Buffer.from(`${texts.join('')}   `));
-  }
-
-  /** Writes a text, and overwrites up to three bytes after it. @returns the offset after it */
-  write(index: number, target: DataView, at: number): number {
-    return copyWithRoom(this.#view, this.#starts[index]!, this.#starts[index + 1]!, target, at);
-  }
-}
-
-/** Indexes of the fixed texts; the keys follow. */
-enum Fixed {
-  constants,
-  empty,
-  keys,
-}
+/** Writes such a text, and overwrites up to three bytes after it. @returns the offset after it */
+const writeFixed = (text: DataView, to: DataView, at: number): number =>
+  copyWithRoom(text, 0, text.byteLength - ROOM, to, at);
 
 export class ItemWriter {
   /** How many bytes more the last item would take if each value was text. */
   quotes = 0;
   readonly #head: string;
-  readonly #columns: Int32Array;
-  readonly #as: Uint8Array;
-  readonly #fixed: FixedTexts;
-  readonly #hasEmpty: boolean;
+  readonly #members: readonly { index: number; as: As; key: DataView }[];
+  readonly #constants: DataView;
+  readonly #empty: DataView | null;
   /** Bytes of everything in an item but its cells. */
   readonly #around: number;
 
@@ -116,18 +66,17 @@ export class ItemWriter {
    */
   constructor(kind: Kind, members: readonly ItemMember[], constants: string, empty: string | null) {
     this.#head = headOf(kind);
-    this.#columns = Int32Array.from(members, ({ index }) => index);
-    this.#as = Uint8Array.from(members, ({ as }) => as);
-    const keys = members.map(({ key }) => `,${jsonString(key)}:`);
-    this.#fixed = new FixedTexts([constants, empty ?? '', ...keys]);
-    this.#hasEmpty = empty !== null;
-    this.#around = this.#fixed.bytes + members.length * ((empty ?? '').length + 2) + 16;
+    this.#members = members.map(({ key, ...member }) => ({ ...member, key: fixed(`,${jsonString(key)}:`) }));
+    this.#constants = fixed(constants);
+    this.#empty = empty === null ? null : fixed(empty);
+    const keys = this.#members.reduce((sum, { key }) => sum + key.byteLength, 0);
+    this.#around = keys + constants.length * 3 + members.length * 8 + 16;
   }
 
   /** Appends an item. @param size of all cells of the row, in bytes */
   write(out: Output, row: RowCells, size: number, { id, company, converted, spread }: Sent): void {
-    const { view, starts, ends, kinds, base } = row;
-    const [columns, as, fixed] = [this.#columns, this.#as, this.#fixed];
+    const { bytes, view, starts, ends, kinds, base } = row;
+    const [members, empty] = [this.#members, this.#empty];
     const room = this.#around + size;
     const named = company === '' ? '' : COMPANY + jsonString(company);
     out.write(this.#head + jsonString(id) + named + METADATA_OPEN, room);
@@ -135,31 +84,29 @@ export class ItemWriter {
     const open = --out.length;
     let at = open;
     this.quotes = 0;
-    for (let member = 0; member < columns.length; member++) {
-      const cell = base + columns[member]!;
-      const start = starts[cell]!;
-      const end = ends[cell]!;
-      if (start === end && !this.#hasEmpty) continue;
-      at = fixed.write(Fixed.keys + member, out.view, at);
-      if (start === end) at = fixed.write(Fixed.empty, out.view, at);
-      else if (as[member] === As.raw) {
+    for (let member = 0; member < members.length; member++) {
+      const { index, as, key } = members[member]!;
+      const start = starts[base + index]!;
+      const end = ends[base + index]!;
+      if (start === end && empty === null) continue;
+      at = writeFixed(key, out.view, at);
+      const kind = kinds[base + index]!;
+      if (start === end) at = writeFixed(empty!, out.view, at);
+      else if (as === As.raw) {
         at = copy(view, start, end, out.view, at);
         this.quotes += 2;
-      } else if (as[member] === As.converted) at = writeText(converted[member]!, out, at, room);
-      else {
-        const kind = kinds[cell]!;
+      } else if (as === As.converted) at = writeText(converted[member]!, out, at, room);
+      else if ((kind & (ESCAPED | DOUBLED)) !== 0) {
+        const text = bytes.toString('utf8', start, end);
+        at = writeText(jsonString(kind & DOUBLED ? text.replaceAll('""', '"') : text), out, at, room);
+      } else {
         out.bytes[at++] = QUOTE;
-        if ((kind & (ESCAPED | DOUBLED)) === 0) at = copy(view, start, end, out.view, at);
-        else {
-          out.length = at;
-          out.reserve(LONGEST_ESCAPE * (end - start) + room);
-          at = copyEscaped(row.bytes, start, end, out.bytes, at, kind & DOUBLED ? 1 : 0);
-        }
+        at = copy(view, start, end, out.view, at);
         out.bytes[at++] = QUOTE;
       }
     }
     if (spread !== '') at = writeText(spread, out, at, room);
-    at = fixed.write(Fixed.constants, out.view, at);
+    at = writeFixed(this.#constants, out.view, at);
     if (at > open) {
       out.bytes[open] = OPEN_BRACE;
       out.bytes[at++] = CLOSE_BRACE;
