@@ -204,7 +204,13 @@ const MASK = (1n << BigInt(8 * ID_BYTES)) - 1n;
 export const shortId = (hash: bigint): bigint => hash & MASK;
 
 /** Packs the stored part of each hash: the low bytes, which come first, as in all stored hashes. */
-const packIds = (hashes: BigUint64Array): Uint8Array => bytesOf(hashes).filter((_, at) => at % 8 < ID_BYTES);
+function packIds(hashes: BigUint64Array): Uint8Array {
+  const bytes = bytesOf(hashes);
+  const packed = new Uint8Array(hashes.length * ID_BYTES);
+  for (let at = 0; at < packed.length; at++)
+    packed[at] = bytes[Math.floor(at / ID_BYTES) * 8 + (at % ID_BYTES)]!;
+  return packed;
+}
 
 /** Reverses `packIds`: returns `shortId` of each hash. */
 function unpackIds(packed: Uint8Array): BigUint64Array {
