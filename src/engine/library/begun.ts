@@ -68,7 +68,5 @@ export async function startOf(
     throw new UsageError(`run ${run} belongs to another account or service`);
   const values = { sets: rules?.set && [rules.set], where };
   const given = { inputs, values, failed: again };
-  // A run that timed out could time out again at once.
-  const session = { waitTimeoutMs: null, waitForLockMs: null, ...how };
-  return startOfRun(await chooseRun(known, again, state), given, session, state);
+  return startOfRun(await chooseRun(known, again, state), given, how, state);
 }

@@ -10,7 +10,7 @@ import type { State } from '../state/state.js';
 import { identityOf } from './identity.js';
 import { checkState } from './plan-file.js';
 import type { Session } from './session.js';
-import { isFollowable, isSent, runOfPlan } from './start.js';
+import { isContinuing, isFollowable, isSent, runOfPlan } from './start.js';
 
 /** What can be checked before the inputs are opened. @throws UsageError */
 export async function checkStart(session: Session): Promise<void> {
@@ -51,7 +51,6 @@ export async function checkAtDoor(session: Session): Promise<void> {
 }
 
 const isOver = ({ finished }: StoredRun): boolean => finished;
-export const isContinuing = (run: StoredRun): boolean => !run.finished || isFollowable(run);
 
 const changed = ({ run }: Pick<StoredRun, 'run'>, how = 'was continued by another process'): UsageError =>
   new UsageError(`run ${run} ${how} in the meantime`, { problem: { code: 'run_not_unfinished' } });

@@ -100,8 +100,7 @@ export async function* makePlan(
   const plan = planOf(scanned, totals, (kind) => throughput.get(kind) ?? null);
   if (changes) plan.changes = changes;
   if (mark) {
-    const from = { run: session.id, options, scanned, totals, changes, requests: made, start: mark };
-    const document = await planToSave(from, deps);
+    const document = await planToSave(session, scanned, made, { totals, changes }, mark);
     await checkState(document, deps); // another import may have sent something while it was made
     await deps.savePlan!(document);
     plan.digest = document.digest;

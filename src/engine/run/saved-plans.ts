@@ -4,7 +4,6 @@
  */
 import type { PlanChanges } from '../model/plan-changes.js';
 import { type Kind, kindsOf } from '../model.js';
-import type { ImportOptions } from '../options.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import { acceptedOf, plannedRows, type Scanned } from '../plan/plan.js';
 import {
@@ -21,24 +20,17 @@ import { content } from '../send/request-record.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { PlannedRequests } from '../state/runs.js';
 import type { State } from '../state/state.js';
-import type { ImportDeps } from './deps.js';
 import { accountOf, type PlanStart, stateId } from './plan-file.js';
+import type { Session } from './session.js';
 
-/** Makes the plan to save. */
+/** Makes the plan to save. @param mark what was taken down before anything was read */
 export async function planToSave(
-  from: {
-    run: string;
-    options: ImportOptions;
-    scanned: Scanned;
-    totals: RequestTotals;
-    changes: PlanChanges | undefined;
-    requests: SavedRequest[];
-    start: PlanStart;
-  },
-  deps: Pick<ImportDeps, 'tokenHash' | 'stop'>,
+  { id: run, options, deps }: Session,
+  scanned: Scanned,
+  requests: SavedRequest[],
+  { totals, changes }: { totals: RequestTotals; changes: PlanChanges | undefined },
+  { scope, at, number, marks }: PlanStart,
 ): Promise<SavedPlan> {
-  const { options, scanned, totals, changes, requests, start } = from;
-  const { scope, marks } = start;
   await addOffsets(requests, scanned, deps.stop);
   const inputs = scanned.inputs.map(({ opened: { path, kind, format }, scan }) => ({
     ...{ path, kind, format, bytes: scan.size, sha256: scan.digest },
@@ -72,9 +64,9 @@ export async function planToSave(
     options: optionsToSave(options),
     inputs,
     requests,
-    run: from.run,
-    created_at: new Date(start.at).toISOString(),
-    made_after: { state: marks.id!, number: start.number },
+    run,
+    created_at: new Date(at).toISOString(),
+    made_after: { state: marks.id!, number },
   });
 }
 

@@ -32,9 +32,6 @@ export type Start =
 
 export const INPUTS: Start = { from: 'inputs' };
 
-/** What differs from the options that a run or plan began with. */
-export type Changes = Partial<ImportOptions>;
-
 const FOLLOWED_LATER = new Set<StoredRun['status']>([
   'submitted',
   'running',
@@ -47,6 +44,9 @@ const FOLLOWED_LATER = new Set<StoredRun['status']>([
 /** Whether a run has sent everything, and no session has seen how all of its jobs ended. */
 export const isFollowable = ({ finished, status, hasOpenJobs }: StoredRun): boolean =>
   finished && status !== 'superseded' && (hasOpenJobs || FOLLOWED_LATER.has(status));
+
+/** Whether a run that was not finished, or whose jobs are followed, may continue. */
+export const isContinuing = (run: StoredRun): boolean => !run.finished || isFollowable(run);
 
 /** Row counts of all inputs of a run. */
 export const plannedIn = ({ inputs }: Pick<StoredRun, 'inputs'>): FileRows =>
@@ -86,15 +86,12 @@ export async function isAlive({ status, scope, kinds }: StoredRun, state: State)
   return (await state.locks.held(scope)).some(({ kind, fresh }) => fresh && kinds.includes(kind));
 }
 
-const problem = (run: StoredRun | null, failed: RequestRecord[] = [], what?: string) => ({
-  problem: {
-    code: 'nothing_to_resume',
-    run: run?.run ?? null,
-    isUnfinished: run !== null && !run.finished,
-    hasFailed: failed.length > 0,
-    ...(what !== undefined && { what }),
-  } as const,
-});
+/** The error of a resume that has nothing to do, about a run or none. @param failed its requests whose rows can be sent again */
+function nothing(message: string, run: StoredRun | null, failed: RequestRecord[] = [], what?: string) {
+  const [isUnfinished, hasFailed] = [run?.finished === false, failed.length > 0];
+  const about = { run: run?.run ?? null, isUnfinished, hasFailed, ...(what !== undefined && { what }) };
+  return new UsageError(message, { problem: { code: 'nothing_to_resume', ...about } });
+}
 
 /**
  * The run to continue.
@@ -107,11 +104,10 @@ export function chooseRun(named: StoredRun | undefined, failed: boolean, state: 
 }
 
 async function chooseUnfinished(named: StoredRun | undefined, state: State): Promise<StoredRun> {
-  if (named && (!named.finished || isFollowable(named))) return named;
+  if (named && isContinuing(named)) return named;
   if (named) {
-    const { run, status } = named;
-    const message = `run ${run} is finished (${status}): there is nothing to resume`;
-    throw new UsageError(message, problem(named, await failedIn(named, state)));
+    const message = `run ${named.run} is finished (${named.status}): there is nothing to resume`;
+    throw nothing(message, named, await failedIn(named, state));
   }
   const runs = await state.runs.all();
   const unfinished = runs.filter((run) => !run.finished);
@@ -125,41 +121,30 @@ async function chooseUnfinished(named: StoredRun | undefined, state: State): Pro
   for (const run of runs) {
     const requests = run.finished ? await failedIn(run, state) : [];
     // Rows that were found at fault are not sent again.
-    if (requests.some((r) => r.state !== 'rejected' && r.job?.status === 'failed'))
-      failed.push([run, requests]);
+    const isFailed = requests.some((r) => r.state !== 'rejected' && r.job?.status === 'failed');
+    if (isFailed) failed.push([run, requests]);
   }
   const what = `${count(failed.length, 'import')} ${failed.length === 1 ? 'has' : 'have'} failed jobs`;
-  const about = failed[0] ? problem(...failed[0], what) : problem(null);
-  throw new UsageError('no unfinished import to resume', about);
+  const message = 'no unfinished import to resume';
+  throw failed[0] ? nothing(message, ...failed[0], what) : nothing(message, null);
 }
 
 async function chooseFailed(named: StoredRun | undefined, state: State): Promise<StoredRun> {
   for (const run of named ? [named] : await state.runs.all()) {
     if (run.finished && (await failedIn(run, state)).length > 0) return run;
   }
-  if (!named) throw new UsageError('no finished import has failed rows', problem(null));
+  if (!named) throw nothing('no finished import has failed rows', null);
   const { run, status, finished } = named;
-  if (finished) {
-    const why =
-      status === 'superseded'
-        ? 'another run replaced it'
-        : 'no request of it failed, is short, or was refused';
-    throw new UsageError(`run ${run} has nothing to send again: ${why}`, problem(named));
-  }
+  const isReplaced = status === 'superseded';
+  const why = isReplaced ? 'another run replaced it' : 'no request of it failed, is short, or was refused';
+  if (finished) throw nothing(`run ${run} has nothing to send again: ${why}`, named);
   // It has crashed also before another import has found out.
   const isDead = status === 'running' && !(await isAlive(named, state));
-  throw new UsageError(`run ${run} is unfinished (${isDead ? 'crashed' : status})`, problem(named));
+  throw nothing(`run ${run} is unfinished (${isDead ? 'crashed' : status})`, named);
 }
 
-/** What a resume is given beside its changes: inputs that are elsewhere now, and values that this machine does not have. */
-export interface Given {
-  inputs: readonly string[];
-  values: Repeated;
-  failed: boolean;
-}
-
-/** What only the session has that it is asked of. */
-const NEW = { resume: false, full: false, failed: false } as const;
+/** What a session has only if it is asked for: a run that timed out could time out again at once. */
+const NEW = { resume: false, full: false, failed: false, waitTimeoutMs: null, waitForLockMs: null } as const;
 
 /** The search for rows at fault needs to see how jobs end. */
 const onFailureOf = ({
@@ -170,12 +155,14 @@ const onFailureOf = ({
 
 /**
  * The start and the options of a run that continues.
+ * @param inputs those that are elsewhere now @param values those that this machine does not have
+ * @param how what differs from the options that it began with
  * @throws UsageError if private values are missing or differ
  */
 export async function startOfRun(
   run: StoredRun,
-  { inputs, values, failed }: Given,
-  how: Changes,
+  { inputs, values, failed }: { inputs: readonly string[]; values: Repeated; failed: boolean },
+  how: Partial<ImportOptions>,
   state: State,
 ): Promise<{ start: Start; options: ImportOptions }> {
   const own = run.options as ImportOptions;
@@ -189,12 +176,13 @@ export async function startOfRun(
   const wait = follows || (how.wait ?? kept.wait);
   const options = {
     ...kept,
+    ...NEW,
     ...how,
     onFailure: onFailureOf({ onFailure: asked.onFailure, wait }),
     outcomes: how.outcomes ?? kept.outcomes ?? null,
     // Jobs of rows that are sent again, and of a run that has sent everything, are always followed to their end.
     wait,
-    ...{ ...NEW, failed, dryRun: false },
+    ...{ failed, dryRun: false },
   };
   return { start: { from: 'run', run, inputs, isSent: sent }, options };
 }
@@ -209,7 +197,14 @@ export function startOfRunPlan(
   inputs: readonly string[],
   state: State,
 ): { start: Start; options: ImportOptions } {
-  const session = { dryRun: true, outcomes: null, plan: undefined, ...NEW };
+  const session = {
+    dryRun: true,
+    resume: false,
+    full: false,
+    failed: false,
+    outcomes: null,
+    plan: undefined,
+  };
   try {
     const options = { ...restoreOptions(state, run), ...session };
     return { start: { from: 'run', run, inputs, isSent: false }, options };
@@ -251,21 +246,16 @@ export function optionsOfPlan(plan: SavedPlan): ImportOptions {
   };
 }
 
-/** What a plan is applied with: inputs that are elsewhere now, whether to send it again, and what differs from its options. */
-interface Applying {
-  inputs: readonly string[];
-  again: boolean;
-  how: Changes;
-}
-
 /**
  * The start and the options of a saved plan, or of its unfinished run.
+ * @param inputs those that are elsewhere now @param again sends it although it was applied @param how what differs from its
+ * options
  * @returns the run that has ended with it, if nothing is to be sent
  * @throws UsageError if the plan is for another service or account, or has no changes to hold back
  */
 export async function startOfPlan(
   plan: SavedPlan,
-  { inputs, again, how }: Applying,
+  { inputs, again, how }: { inputs: readonly string[]; again: boolean; how: Partial<ImportOptions> },
   deps: Pick<ImportDeps, 'state' | 'scope' | 'tokenHash'>,
 ): Promise<{ start: Start; options: ImportOptions } | { ended: StoredRun }> {
   const { state } = deps;
@@ -274,10 +264,8 @@ export async function startOfPlan(
   if (!again && found && (found.finished || found.status === 'superseded')) return { ended: found };
   const planned = optionsOfPlan(plan);
   if (found && !found.finished) {
-    // The plan contains the private values, so they need not be given again. A run that timed out could time out again
-    // at once: it waits without a limit unless one is given.
-    const session = { waitTimeoutMs: null, waitForLockMs: null, ...how };
-    return startOfRun(found, { inputs, values: valuesOf(planned), failed: false }, session, state);
+    // The plan contains the private values, so they need not be given again.
+    return startOfRun(found, { inputs, values: valuesOf(planned), failed: false }, how, state);
   }
   const kept = { ...planned, waitForLockMs: null, ...how };
   return {

@@ -1,6 +1,7 @@
 /** A run that is to be continued, between the look at it and the lock. */
 import { describe, expect } from 'vitest';
-import { isContinuing, mayContinue, stillOpen } from '../../../src/engine/run/door.js';
+import { mayContinue, stillOpen } from '../../../src/engine/run/door.js';
+import { isContinuing } from '../../../src/engine/run/start.js';
 import type { StoredRun } from '../../../src/engine/state/runs.js';
 import { aRun, RUN, SCOPE, test } from '../state/support/state.js';
 
