@@ -45,9 +45,6 @@ class SpareMemory {
   }
 }
 
-/** For request bodies: garbage of this size would make V8 run full collections again and again. */
-export const bodyMemory = new SpareMemory(64 * 1024, 256, 64 * 1024);
-
 /** For the text of batches: a unit is slightly more than a chunk of the input, or than a batch of Parquet. */
 export const textMemory = new SpareMemory(288 * 1024, 2);
 

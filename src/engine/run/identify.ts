@@ -6,7 +6,7 @@
 import { Exit, type ExitCode, InterruptedError, WaitTimeoutError } from '../errors.js';
 import { ID_FIELD, type Kind } from '../model.js';
 import { idHashes } from '../read/index.js';
-import { OtherJobs } from '../send/follow.js';
+import { otherJobsEnded } from '../send/follow.js';
 import { type Attempted, sendRequest, UNSENT } from '../send/request.js';
 import { watchJobs } from '../send/watch.js';
 import type { ServiceClient } from '../service/client.js';
@@ -132,12 +132,11 @@ async function othersEnded(
   until: { stop: AbortSignal; deadlineMs: number | null },
 ): Promise<string[]> {
   const warnings: string[] = [];
-  const how = { ...deps, ...until, run: null, options: { intervalMs: null } };
-  const others = new OtherJobs(how, deps.onWait, ({ job_id }) =>
-    warnings.push(`the service no longer knows job ${job_id}, which also holds ${id}`),
-  );
+  const onLost = ({ job_id }: OpenJob): void =>
+    void warnings.push(`the service no longer knows job ${job_id}, which also holds ${id}`);
+  const how = { ...deps, ...until, run: null, options: { intervalMs: null }, onLost };
   try {
-    await others.ended(kind, ids);
+    await otherJobsEnded(kind, ids, how);
   } catch (error) {
     if (!(error instanceof WaitTimeoutError)) throw error;
     throw new WaitTimeoutError(`${id} was not sent: ${error.message}`, { hint: error.hint, cause: error });

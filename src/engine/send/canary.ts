@@ -32,14 +32,9 @@ export function checkCanary(run: string, requests: RunRequests, paths: readonly 
 }
 
 function whatBecameOf({ job, rows }: RequestRecord): string {
-  switch (job?.status) {
-    case undefined:
-      return 'was accepted, but the reply names no job to follow';
-    case 'failed':
-      return `failed in job ${job?.job_id}`;
-    case 'completed':
-      return `is short: job ${job?.job_id} completed ${job?.completed_rows ?? 0} of ${count(rows, 'row')}`;
-    default:
-      return `is lost: the service no longer knows job ${job?.job_id}`;
-  }
+  if (!job) return 'was accepted, but the reply names no job to follow';
+  const { job_id, status, completed_rows } = job;
+  if (status === 'failed') return `failed in job ${job_id}`;
+  if (status !== 'completed') return `is lost: the service no longer knows job ${job_id}`;
+  return `is short: job ${job_id} completed ${completed_rows ?? 0} of ${count(rows, 'row')}`;
 }

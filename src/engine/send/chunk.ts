@@ -3,15 +3,7 @@
  * them.
  */
 import { ENVELOPE, envelopeBytes, ID_FIELD, type Kind } from '../model.js';
-import {
-  append,
-  bodyMemory,
-  emptyColumns,
-  type ItemBatch,
-  mergeUpserts,
-  parseItem,
-  startOf,
-} from '../read/index.js';
+import { append, emptyColumns, type ItemBatch, mergeUpserts, parseItem, startOf } from '../read/index.js';
 import type { RequestRows } from '../state/history.js';
 import type { RequestRecord } from '../state/requests.js';
 
@@ -64,7 +56,7 @@ function enveloped(kind: Kind, pieces: readonly Uint8Array[]): Buffer<ArrayBuffe
   const { open, close } = ENVELOPE[kind];
   const size = pieces.reduce((sum, { length }) => sum + length, 0);
   const bytes = envelopeBytes(kind) + Math.max(0, size - 1);
-  const body = Buffer.from(bodyMemory.take(bytes).buffer, 0, bytes);
+  const body = Buffer.from(new ArrayBuffer(bytes));
   let at = body.write(open);
   for (const piece of pieces) {
     body.set(piece, at);

@@ -11,19 +11,12 @@ export class Deadline {
   /** @param ms milliseconds from now; null for no limit */
   constructor(ms: number | null, { clock, stop }: { clock: Clock; stop: AbortSignal }) {
     this.#stop = stop;
-    if (ms === null) {
-      this.signal = stop;
-      return;
-    }
     const over = new AbortController();
-    this.signal = AbortSignal.any([stop, over.signal]);
-    clock.sleep(ms, this.#cleared.signal).then(
-      () =>
-        over.abort(
-          new WaitTimeoutError(`timed out after ${formatDuration(ms)}; jobs that were submitted continue`),
-        ),
-      () => {}, // cleared
-    );
+    this.signal = ms === null ? stop : AbortSignal.any([stop, over.signal]);
+    if (ms === null) return;
+    const message = `timed out after ${formatDuration(ms)}; jobs that were submitted continue`;
+    const end = (): void => over.abort(new WaitTimeoutError(message));
+    clock.sleep(ms, this.#cleared.signal).then(end, () => {}); // it was cleared
   }
 
   /** The error of a session that the signal has ended. */

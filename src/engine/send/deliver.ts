@@ -2,20 +2,19 @@
  * Delivers the rows of one request: sends it, or those that have its rows by now, in order, until nothing is left to do
  * (`next.ts` decides each step). A step is recorded before and after, so that a resume continues after a crash.
  */
-import type { ServiceError } from '../errors.js';
-import { bodyMemory } from '../read/index.js';
+import { ServiceError } from '../errors.js';
 import { failureReason } from '../service/names.js';
 import { type RequestRecord, rangesOf } from '../state/requests.js';
 import { requestStatus, wasAcknowledged } from '../states.js';
 import { count } from '../util/numbers.js';
 import { checkCanary, isCanaryDue } from './canary.js';
 import { type Chunk, rowsToRecord } from './chunk.js';
-import { type DeliverDeps, pathsOf } from './follow.js';
+import { type DeliverDeps, pathsOf, whereIs } from './follow.js';
 import { failureOf, failureText, isAboutRows, nextStep, rulesOf, type Step, starts } from './next.js';
 import { divide, pick } from './pick.js';
 import { leaveOut, markSent, newRecord, type Prepared, prepare, repeated } from './request-record.js';
 import { Search, type Searches } from './search.js';
-import { refusal, sendAndFollow } from './submit.js';
+import { sendAndFollow } from './submit.js';
 
 /** @throws ProfilesError when the run cannot continue */
 export async function deliver(
@@ -26,8 +25,7 @@ export async function deliver(
 ): Promise<void> {
   if (given.rejected !== null) return rejectAgain(given, given.rejected, deps);
   const chunk = await leaveOut(given, given.recorded, deps);
-  let isNew = given.recorded === null;
-  const first = isNew ? ((chunk === given ? ahead : undefined) ?? prepare(chunk)) : null;
+  let first = given.recorded ? null : ((chunk === given ? ahead : undefined) ?? prepare(chunk));
   // What is not begun is not recorded, so that it counts as unsent.
   if (deps.stop.aborted || deps.abort.aborted) return;
   const { seq } = given.recorded ?? newRecord(chunk, first!.content, deps);
@@ -38,8 +36,8 @@ export async function deliver(
       const root = deps.requests.of(seq)!;
       const step = nextStep(root, deps.requests, rulesOf(delivery.options, deps.mostItems()));
       if (!step) return search.tellEnd(root);
-      await delivery.take(step, isNew ? first : null);
-      isNew = false;
+      await delivery.take(step, first);
+      first = null;
     }
   } finally {
     search.close();
@@ -64,39 +62,43 @@ class Delivery {
     return this.#isGivenUp ? { ...options, onFailure: 'stop' } : options;
   }
 
+  get #root(): RequestRecord {
+    return this.deps.requests.of(this.seq)!;
+  }
+
   /** @param prepared of a request that is sent for the first time */
   async take(step: Step, prepared: Prepared | null): Promise<void> {
     const { requests, options } = this.deps;
     const { request, source } = step;
-    const isolate = options.onFailure === 'isolate';
-    if (isolate && starts(step) && !(await this.search.mayBegin(source ?? request))) {
-      this.#isGivenUp = true;
-      // What a job failed stays so.
-      if (this.#error) throw refusal(request, this.#error, this.deps);
-      return;
+    const isPlanned = requestStatus(request) === 'planned';
+    if (options.onFailure === 'isolate') {
+      if (starts(step) && !(await this.search.mayBegin(source ?? request))) {
+        this.#isGivenUp = true;
+        // What a job failed stays so.
+        if (this.#error) throw this.#refusal(request, this.#error);
+        return;
+      }
+      if (source || step.do === 'repeat') this.search.tell();
     }
-    if (isolate && (source || step.do === 'repeat')) this.search.tell();
     const rows = request.seq === this.seq ? this.chunk : this.#rowsOf(request);
-    const isOlder = requestStatus(request) !== 'planned' && rows.leftOut.length > request.left_out;
+    const isOlder = !isPlanned && rows.leftOut.length > request.left_out;
     // Others have sent newer data of some of its rows since it failed: these are not at fault, and what is left is sent.
-    if (isOlder && (step.do === 'divide' || step.do === 'reject')) return this.#replace(request, [rows]);
+    if (step.do === 'repeat' || (isOlder && step.do !== 'send' && step.do !== 'leave'))
+      return this.#replace(request, [rows]);
     switch (step.do) {
       case 'send':
         return this.#send(rows, request, source, prepared);
-      case 'repeat':
-        return this.#replace(request, [rows]);
       case 'divide': {
-        const halves = divide(
-          rows,
-          isCanaryDue(options.canary, requests) ? this.deps.mostItems() : undefined,
-        );
+        const first = isCanaryDue(options.canary, requests) ? this.deps.mostItems() : undefined;
+        const halves = divide(rows, first);
         // Of what was recorded, so few may be left that they are sent as they are.
-        if (!halves && requestStatus(request) === 'planned') return this.#send(rows, request, source, null);
-        return this.#divide(request, rows, halves);
+        return !halves && isPlanned
+          ? this.#send(rows, request, source, null)
+          : this.#divide(request, rows, halves);
       }
       case 'reject': {
         // Not with rows that it left out for newer data.
-        const sent = await leaveOut(rows, requests.of(this.seq)!, this.deps);
+        const sent = await leaveOut(rows, this.#root, this.deps);
         return this.#reject(sent.ids.length > 0 ? sent : rows, request);
       }
       case 'leave': {
@@ -118,24 +120,14 @@ class Delivery {
   ): Promise<void> {
     const { requests, isCanary, run } = this.deps;
     const { onFailure } = this.options;
-    const rows = prepared ? whole : await leaveOut(whole, requests.of(this.seq)!, this.deps);
+    const rows = prepared ? whole : await leaveOut(whole, this.#root, this.deps, given);
     const made = prepared ?? prepare(rows);
     const record = prepared ? given : await repeated(rows, made.content, given, this.deps);
     const deps = source && onFailure === 'isolate' ? this.search.deps : this.deps;
-    let isReleased = (): void => {};
-    const released = new Promise<void>((resolve) => {
-      isReleased = resolve;
-    });
-    const { chunk, error } = await sendAndFollow(rows, made, record, deps, isReleased);
+    const { chunk, error } = await sendAndFollow(rows, made, record, deps);
     if (isCanary) checkCanary(run, requests, pathsOf(this.deps));
-    if (!error) {
-      const isOver = record.parent === null && requestStatus(record) !== 'failed';
-      // After a retry, an earlier attempt may still read the body, so its memory is not used again.
-      if (isOver && record.retries === 0) void released.then(() => bodyMemory.give(made.body.buffer));
-      return;
-    }
-    record.failure = failureText(error);
-    record.reason = error.message;
+    if (!error) return;
+    Object.assign(record, { failure: failureText(error), reason: error.message });
     if (error.status === 413 && record.rows > 1) {
       this.deps.tooLarge(chunk.ends.length);
       return this.#divide(record, chunk, divide(chunk));
@@ -146,7 +138,7 @@ class Delivery {
       if (source) await this.#commit(record);
       return;
     }
-    if (onFailure !== 'continue' && error.status !== 413) throw refusal(record, error, this.deps);
+    if (onFailure !== 'continue' && error.status !== 413) throw this.#refusal(record, error);
     return this.#reject(chunk, record);
   }
 
@@ -157,11 +149,9 @@ class Delivery {
     // What may have arrived stays in doubt: its parts have that from it.
     if (requestStatus(request) === 'planned') request.state = 'divided';
     const [left, right] = halves.map((ranges) => pick(rows, ranges)) as [Chunk, Chunk];
-    const unchanged = Math.min(left.unchanged, rows.unchanged);
-    return this.#replace(request, [
-      { ...left, unchanged },
-      { ...right, unchanged: rows.unchanged - unchanged },
-    ]);
+    left.unchanged = Math.min(left.unchanged, rows.unchanged);
+    right.unchanged = rows.unchanged - left.unchanged;
+    return this.#replace(request, [left, right]);
   }
 
   /** Records a request and those that have its rows instead, in one transaction. */
@@ -175,13 +165,12 @@ class Delivery {
   }
 
   async #reject(chunk: Chunk, record: RequestRecord, note = ''): Promise<void> {
-    const reason = (record.reason ?? jobReason(record)) + note;
+    const { job, seq } = record;
+    const ofJob = ['the service failed the job of this row alone', failureReason(job ?? {}) ?? []].flat();
+    const reason = (record.reason ?? ofJob.join(': ')) + note;
     // The rejects file first: if the record says "rejected", the rows must be in the file.
-    const isPart = record.seq !== this.seq;
-    await this.deps.reject(chunk, reason, this.deps.emit, isPart ? this.chunk : undefined);
-    record.failure = failureOf(record);
-    record.state = 'rejected';
-    record.reason = reason;
+    await this.deps.reject(chunk, reason, this.deps.emit, seq === this.seq ? undefined : this.chunk);
+    Object.assign(record, { failure: failureOf(record), state: 'rejected', reason });
     return this.#commit(record);
   }
 
@@ -189,6 +178,17 @@ class Delivery {
     const { run, scope, state, totals } = this.deps;
     totals.count(record);
     return state.requests.record(run, scope, this.chunk.kind, record, null);
+  }
+
+  /** Makes the error for a refused request. It names the lines of the request (contract §4). */
+  #refusal(record: RequestRecord, error: ServiceError): ServiceError {
+    return new ServiceError(`${whereIs(record, this.deps)}: ${error.message}`, {
+      status: error.status,
+      requestId: error.requestId,
+      cause: error,
+      hint: 'fix the rows and start a new import; a resume sends the same rows again',
+      problem: { code: 'request_refused', run: this.deps.run },
+    });
   }
 
   /**
@@ -212,6 +212,3 @@ async function rejectAgain(chunk: Chunk, reason: string, deps: DeliverDeps): Pro
   const [prints, rows] = [remembering.printsOf(chunk), rowsToRecord(chunk)];
   await state.requests.record(run, scope, chunk.kind, record, prints, chunk.shared, rows);
 }
-
-const jobReason = ({ job }: RequestRecord): string =>
-  ['the service failed the job of this row alone', failureReason(job ?? {}) ?? []].flat().join(': ');

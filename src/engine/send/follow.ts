@@ -88,28 +88,25 @@ export async function follow(records: readonly RequestRecord[], deps: DeliverDep
     else ofJob.set(job_id, [...(ofJob.get(job_id) ?? []), record]);
   }
   const jobs = [...ofJob.values()].map(([record]) => record!.job!);
-  for await (const seen of watchJobs(client, jobs, {
-    clock,
-    signal: stop,
-    intervalMs: deps.options.intervalMs,
-    missing: missingJobs(state, scope),
-  })) {
-    for (const record of ofJob.get(seen.job_id)!) {
-      if (!seen.missing) {
-        // The state identifies a job by the id in the request, even if the record has another one.
-        await see(record, { ...seen.job, job_id: seen.job_id }, false);
-        continue;
-      }
-      await see(record, { ...record.job!, status: 'unknown' }, true);
+  const { intervalMs } = deps.options;
+  const how = { clock, signal: stop, intervalMs, missing: missingJobs(state, scope) };
+  for await (const seen of watchJobs(client, jobs, how)) {
+    const { job_id } = seen;
+    for (const record of ofJob.get(job_id)!) {
+      // The state identifies a job by the id in the request, even if the record has another one.
+      const job = seen.missing ? { ...record.job!, status: 'unknown' } : { ...seen.job, job_id };
+      await see(record, job, seen.missing);
       // No warning for a canary: it ends the run with an error of its own, and a resume sends its rows again.
-      if (deps.isCanary) continue;
-      deps.emit({
-        type: 'warning',
-        message: `job ${seen.job_id} no longer exists at the service; its ${count(record.rows, 'row')} will not be sent again`,
-      });
+      if (!seen.missing || deps.isCanary) continue;
+      const message = `job ${job_id} no longer exists at the service; its ${count(record.rows, 'row')} will not be sent again`;
+      deps.emit({ type: 'warning', message });
     }
   }
 }
+
+/** The lines of a request, for messages. */
+export const whereIs = (record: RequestRecord, deps: Pick<DeliverDeps, 'inputs'>): string =>
+  placeText(placeOf(record, pathsOf(deps)));
 
 export const pathsOf = ({ inputs }: Pick<DeliverDeps, 'inputs'>): string[] => inputs.map(({ path }) => path);
 
@@ -138,65 +135,41 @@ function reportJob(record: RequestRecord, { totals, inputs, emit }: DeliverDeps)
   if (message !== undefined) emit({ type: 'warning', message });
 }
 
-interface OtherJobsDeps {
+interface OtherJobsDeps extends Pick<DeliverDeps, 'scope' | 'state' | 'clock' | 'stop'> {
   /** Null for `identify`, which has no run. */
   run: string | null;
-  scope: Scope;
-  state: State;
   client: Pick<ServiceClient, 'job'>;
-  clock: Clock;
   options: { intervalMs: number | null };
   /** Monotonic time at which waiting ends with `WaitTimeoutError`. */
   deadlineMs?: number | null;
-  /** Ends all waiting. */
-  stop: AbortSignal;
+  /** Called once for each job that has to be waited for. */
+  onWait(job: OpenJob): void;
+  /** Called for each job that the service no longer has. */
+  onLost(job: OpenJob): void;
 }
 
-export class OtherJobs {
-  readonly #announced = new Set<string>();
-
-  /**
-   * @param announce called once for each job for which a request has to wait
-   * @param lost called for each job that the service no longer has
-   */
-  constructor(
-    private readonly deps: OtherJobsDeps,
-    private readonly announce: (job: OpenJob) => void,
-    private readonly lost: (job: OpenJob) => void,
-  ) {}
-
-  /**
-   * Resolves when no unfinished job has one of these ids. Polls each job at once, because it may have ended
-   * long ago.
-   * @param ids keyed hashes
-   * @throws the error of a failed poll; the reason of `stop`
-   */
-  async ended(kind: Kind, ids: BigUint64Array): Promise<void> {
-    const { run, scope, state, client, clock, options, deadlineMs, stop } = this.deps;
-    const open = await state.sends.openJobs(scope, kind, run);
-    const jobs = new Map(open.holding(ids).map((job) => [job.job_id, job]));
-    const watching = watchJobs(client, [...jobs.keys()], {
-      clock,
-      signal: stop,
-      deadlineMs: deadlineMs ?? null,
-      intervalMs: options.intervalMs,
-      missing: missingJobs(state, scope),
-    });
-    for await (const seen of watching) {
-      const job = jobs.get(seen.job_id)!;
-      if (seen.missing) {
-        await state.jobs.lost(scope, seen.job_id);
-        open.end(seen.job_id);
-        this.lost(job);
-        continue;
-      }
-      // The state identifies a job by the id in the request, even if the record has another one.
-      await state.jobs.update(scope, { ...seen.job, job_id: seen.job_id });
-      if (isFinal(seen.job.status)) open.end(seen.job_id);
-      else if (!this.#announced.has(seen.job_id)) {
-        this.#announced.add(seen.job_id);
-        this.announce(job);
-      }
-    }
+/**
+ * Resolves when no unfinished job has one of these ids. Polls each job at once, because it may have ended
+ * long ago.
+ * @param ids keyed hashes
+ * @throws the error of a failed poll; the reason of `stop`
+ */
+export async function otherJobsEnded(kind: Kind, ids: BigUint64Array, deps: OtherJobsDeps): Promise<void> {
+  const { run, scope, state, client, clock, options, deadlineMs = null, stop: signal } = deps;
+  const open = await state.sends.openJobs(scope, kind, run);
+  const jobs = new Map(open.holding(ids).map((job) => [job.job_id, job]));
+  const announced = new Set<string>();
+  const how = { clock, signal, deadlineMs, intervalMs: options.intervalMs };
+  const watching = watchJobs(client, [...jobs.keys()], { ...how, missing: missingJobs(state, scope) });
+  for await (const seen of watching) {
+    const { job_id } = seen;
+    const job = jobs.get(job_id)!;
+    if (seen.missing) await state.jobs.lost(scope, job_id);
+    // The state identifies a job by the id in the request, even if the record has another one.
+    else await state.jobs.update(scope, { ...seen.job, job_id });
+    if (seen.missing || isFinal(seen.job.status)) open.end(job_id);
+    else if (!announced.has(job_id)) deps.onWait(job);
+    announced.add(job_id);
+    if (seen.missing) deps.onLost(job);
   }
 }

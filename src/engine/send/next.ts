@@ -7,7 +7,7 @@ import type { ServiceError } from '../errors.js';
 import type { SendOptions } from '../options.js';
 import type { RequestRecord } from '../state/requests.js';
 import type { RunRequests } from '../state/run-requests.js';
-import { requestStatus } from '../states.js';
+import { isInDoubt, requestStatus } from '../states.js';
 
 export interface Step {
   /**
@@ -111,21 +111,11 @@ function sentIn(source: RequestRecord, requests: RunRequests): number {
 
 function outcomeOf(r: RequestRecord): 'planned' | 'doubt' | 'accepted' | 'completed' | 'failed' | 'ended' {
   const status = requestStatus(r);
-  switch (status) {
-    case 'sending':
-    case 'unknown':
-      return 'doubt';
-    case 'failed':
-    case 'refused':
-      return r.state === 'failed' || r.state === 'unsent' ? 'ended' : 'failed';
-    case 'completed':
-      return r.rows > 0 ? 'completed' : 'ended';
-    case 'planned':
-    case 'accepted':
-      return status;
-    default:
-      return 'ended';
-  }
+  if (isInDoubt(status)) return 'doubt';
+  const isGivenUp = r.state === 'failed' || r.state === 'unsent';
+  if (status === 'failed' || status === 'refused') return isGivenUp ? 'ended' : 'failed';
+  if (status === 'completed' && r.rows > 0) return 'completed';
+  return status === 'planned' || status === 'accepted' ? status : 'ended';
 }
 
 /** The failure text for all failed jobs. */

@@ -9,10 +9,9 @@ import type { RequestRecord } from '../state/requests.js';
 import { isDoubtful, isInDoubt, requestStatus, wasAcknowledged } from '../states.js';
 import { count } from '../util/numbers.js';
 import { type Chunk, type LeftOut, rangesToRecord, serialize } from './chunk.js';
-import { type DeliverDeps, pathsOf } from './follow.js';
+import { type DeliverDeps, whereIs } from './follow.js';
 import { leave } from './pick.js';
 import { FOUND, UNSENT } from './request.js';
-import { placeOf, placeText } from './row-counts.js';
 
 /** The body of a chunk as it is sent, and the fields of its record that describe it. */
 export interface Prepared {
@@ -27,24 +26,19 @@ export function prepare(chunk: Chunk): Prepared {
 }
 
 /** The fields of a request record that describe its content. */
-export function content(chunk: Chunk, { body, items, merged }: ReturnType<typeof serialize>) {
-  return {
-    rows: items,
-    merged,
-    unchanged: chunk.unchanged,
-    ...countLeftOut(chunk),
-    bytes: body.length,
-    digest: createHash('sha256').update(body).digest('hex'),
-  };
-}
-
-function countLeftOut({ leftOut }: Chunk) {
+export function content(
+  { leftOut, unchanged }: Chunk,
+  { body, items, merged }: ReturnType<typeof serialize>,
+) {
   const having = (before: LeftOut['before']): number => leftOut.filter((row) => row.before === before).length;
   return {
+    ...{ rows: items, merged, unchanged },
     left_out: leftOut.length,
+    left_out_by: [...new Set(leftOut.map(({ by }) => by))].join(', ') || null,
     overtaken: having('submitted'),
     doubtful: having('unknown'),
-    left_out_by: [...new Set(leftOut.map(({ by }) => by))].join(', ') || null,
+    bytes: body.length,
+    digest: createHash('sha256').update(body).digest('hex'),
   };
 }
 
@@ -61,30 +55,29 @@ export function newRecord(
 }
 
 /** Why a run that this one has replaced may have sent some of the rows; null if none. */
-export function lostBefore({ ids }: Chunk, { lost }: DeliverDeps): string | null {
-  const id = lost.size === 0 ? undefined : ids.find((one) => lost.has(one));
-  return id === undefined ? null : lost.get(id)!;
+export const lostBefore = ({ ids }: Chunk, { lost }: DeliverDeps): string | null =>
+  lost.size === 0 ? null : (lost.get(ids.find((id) => lost.has(id)) ?? -1n) ?? null);
+
+/**
+ * Why rows that a request sends again may have arrived before. `accepted`: the service may have carried them out. `doubt`:
+ * they may have arrived, and nothing has told since.
+ */
+export function doubtsBefore(record: RequestRecord, { requests }: DeliverDeps) {
+  const [, ...before] = requests.chainOf(record);
+  const last = before.find((of) => wasAcknowledged(of) || isDoubtful(of));
+  const isOpen = last !== undefined && !wasAcknowledged(last);
+  return {
+    accepted: before.map(whyAccepted).find((why) => why !== null) ?? null,
+    doubt: isOpen ? (last.possibleDuplicate ?? last.reason ?? FOUND) : null,
+  };
 }
 
-/** Why the service may have carried out a request whose rows this one sends again; null if it has not. */
-export function acceptedBefore(record: RequestRecord, { requests }: DeliverDeps): string | null {
-  for (const of of requests.chainOf(record).slice(1)) {
-    const status = requestStatus(of);
-    if (status === 'untraceable' || status === 'gone')
-      return 'it was accepted, and no job tells what became of it';
-    if (status === 'short')
-      return `its job completed ${of.job?.completed_rows ?? 0} of ${count(of.rows, 'row')}, and does not say which`;
-  }
-  return null;
-}
-
-/** Why a request whose rows this one sends may have arrived, if nothing has told since; otherwise null. */
-export function doubtBefore(record: RequestRecord, { requests }: DeliverDeps): string | null {
-  const last = requests
-    .chainOf(record)
-    .slice(1)
-    .find((of) => wasAcknowledged(of) || isDoubtful(of));
-  return !last || wasAcknowledged(last) ? null : (last.possibleDuplicate ?? last.reason ?? FOUND);
+function whyAccepted(r: RequestRecord): string | null {
+  const status = requestStatus(r);
+  if (status === 'untraceable' || status === 'gone')
+    return 'it was accepted, and no job tells what became of it';
+  if (status !== 'short') return null;
+  return `its job completed ${r.job?.completed_rows ?? 0} of ${count(r.rows, 'row')}, and does not say which`;
 }
 
 /**
@@ -98,14 +91,9 @@ export async function repeated(
   recorded: RequestRecord,
   deps: DeliverDeps,
 ): Promise<RequestRecord> {
-  const status = requestStatus(recorded);
-  if (status === 'accepted') return recorded;
-  await markSent(chunk, recorded, deps);
-  if (now.digest !== recorded.digest) {
-    if (isInDoubt(status)) await checkRepeats(chunk, recorded, deps);
-    else if (deps.options.plan && recorded.parent === null) checkPlanned(chunk, recorded, deps);
-  }
-  const again = { ...recorded, ...now, ...countLeftOut(chunk) };
+  if (requestStatus(recorded) === 'accepted') return recorded;
+  if (now.digest !== recorded.digest) await checkContent(chunk, recorded, deps);
+  const again = { ...recorded, ...now };
   // One that has only its intent is reported as possibly sent twice.
   if (again.state === 'intent') Object.assign(again, { state: 'unknown', reason: FOUND });
   deps.requests.replace(again);
@@ -113,54 +101,57 @@ export async function repeated(
 }
 
 /**
- * Checks a request that may have arrived: it must be repeated as it was (contract §4). With `changedOnly`, or
- * if some ids were sent later, fewer of its rows may be left to send. If the rows are the same, the body must
- * be the same.
- * @throws InputError if it differs
+ * Checks a request whose body differs from the recorded one. One that may have arrived must be repeated as it was (contract
+ * §4): with `changedOnly`, or if some ids were sent later, fewer of its rows may be left to send, but the same rows must
+ * have the same body. One of a saved plan must be sent as planned (contract §3 "Review before sending"), except for rows
+ * that other runs have sent since, or that the service has by now.
+ * @throws InputError
  */
-async function checkRepeats(chunk: Chunk, recorded: RequestRecord, deps: DeliverDeps): Promise<void> {
-  const before = await deps.state.sends.idsOf(deps.run, recorded.seq);
-  const { ids } = chunk;
-  const sameRows = before.length === ids.length && ids.every((id, at) => id === before[at]);
-  if ((deps.options.changedOnly || chunk.leftOut.length > 0) && !sameRows) return;
-  throw differs(recorded, 'what was sent the first time, so it was not sent again', deps, {
-    hint: 'resume with the version of profiles that began the run, or start a new import of the file',
-  });
+async function checkContent(chunk: Chunk, recorded: RequestRecord, deps: DeliverDeps): Promise<void> {
+  const { run, state, options } = deps;
+  const { ids, leftOut, unchanged } = chunk;
+  const isRepeated = isInDoubt(requestStatus(recorded));
+  if (isRepeated) {
+    const before = await state.sends.idsOf(run, recorded.seq);
+    const isSame = before.length === ids.length && ids.every((id, at) => id === before[at]);
+    if (!isSame && (options.changedOnly || leftOut.length > 0)) return;
+  } else if (!options.plan || recorded.parent !== null) return;
+  else if (leftOut.length > 0 || unchanged > recorded.unchanged) return;
+  const [what, hint] = isRepeated
+    ? [
+        'what was sent the first time, so it was not sent again',
+        'resume with the version of profiles that began the run, or start a new import of the file',
+      ]
+    : [
+        'what was planned, so it was not sent',
+        'apply the plan with the version of profiles that made it, or make a new one',
+      ];
+  throw new InputError(`${whereIs(recorded, deps)}: the content differs from ${what}`, { hint });
 }
-
-/**
- * Checks a request of a saved plan: it must be sent as planned (contract §3 "Review before sending"), except
- * for rows that other runs have sent since, or that the service has by now.
- * @throws InputError if it differs
- */
-function checkPlanned(chunk: Chunk, planned: RequestRecord, deps: DeliverDeps): void {
-  if (chunk.leftOut.length > 0 || chunk.unchanged > planned.unchanged) return;
-  throw differs(planned, 'what was planned, so it was not sent', deps, {
-    hint: 'apply the plan with the version of profiles that made it, or make a new one',
-  });
-}
-
-const differs = (r: RequestRecord, what: string, deps: DeliverDeps, advice: { hint: string }): InputError =>
-  new InputError(`${placeText(placeOf(r, pathsOf(deps)))}: the content differs from ${what}`, advice);
 
 /**
  * @param root the request of which all these rows are, which is sent or repeated; null for a new one. Rows that it found
  * unchanged stay so
+ * @param sends the request that sends them again, if its rows are to be marked (`markSent`)
  * @returns the same chunk if nothing of it was sent later
  */
 export async function leaveOut(
   chunk: Chunk,
   root: RequestRecord | null,
-  { run, sentLater, state }: Pick<DeliverDeps, 'run' | 'sentLater' | 'state'>,
+  deps: DeliverDeps,
+  sends: RequestRecord | null = null,
 ): Promise<Chunk> {
+  const { run, sentLater, state } = deps;
   const by = (await sentLater(root)) ?? (() => null);
   const had = root && root.unchanged > 0 ? await state.history.ofRequest(run, root.seq) : null;
   const sent = had && new Set(Object.values(had).flatMap((ids) => [...ids]));
   const isUnchanged = (id: bigint): boolean => sent !== null && !sent.has(shortId(id));
-  if (!chunk.ids.some((id) => isUnchanged(id) || by(id) !== null)) return chunk;
+  const isLess = chunk.ids.some((id) => isUnchanged(id) || by(id) !== null);
   // Another import could send them because this one has lost its lock.
-  state.locks.check();
-  return leave(chunk, by, isUnchanged);
+  if (isLess) state.locks.check();
+  const rest = isLess ? leave(chunk, by, isUnchanged) : chunk;
+  if (sends) await markSent(rest, sends, deps);
+  return rest;
 }
 
 /**
@@ -170,12 +161,12 @@ export async function leaveOut(
 export async function markSent(
   { leftOut }: Pick<Chunk, 'leftOut'>,
   record: RequestRecord,
-  { run, requests, state }: Pick<DeliverDeps, 'run' | 'requests' | 'state'>,
+  { run, requests, state }: DeliverDeps,
 ): Promise<void> {
   if (leftOut.length === 0) return;
   const sent = { submitted: new Set<bigint>(), unknown: new Set<bigint>() };
   for (const of of requests.chainOf(record)) {
-    const before = sentBefore(of);
+    const before = wasAcknowledged(of) ? 'submitted' : isDoubtful(of) ? 'unknown' : null;
     if (before) for (const id of await state.sends.idsOf(run, of.seq)) sent[before].add(shortId(id));
     const rows = of.overtaken + of.doubtful > 0 ? await state.history.ofRequest(run, of.seq) : null;
     for (const id of rows?.overtaken ?? []) sent.submitted.add(id);
@@ -186,6 +177,3 @@ export async function markSent(
     row.before = sent.submitted.has(id) ? 'submitted' : sent.unknown.has(id) ? 'unknown' : null;
   }
 }
-
-const sentBefore = (r: RequestRecord): LeftOut['before'] =>
-  wasAcknowledged(r) ? 'submitted' : isDoubtful(r) ? 'unknown' : null;

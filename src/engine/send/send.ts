@@ -6,7 +6,6 @@
 import { setMaxListeners } from 'node:events';
 import { ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import { bodyMemory } from '../read/index.js';
 import { Totals } from '../state/run-requests.js';
 import type { OpenJob } from '../state/sends.js';
 import { requestStatus } from '../states.js';
@@ -15,7 +14,7 @@ import { count } from '../util/numbers.js';
 import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
 import { deliver } from './deliver.js';
-import { type DeliverDeps, follow, OtherJobs, pathsOf } from './follow.js';
+import { type DeliverDeps, follow, otherJobsEnded, pathsOf } from './follow.js';
 import { prepare } from './request-record.js';
 import { Searches } from './search.js';
 
@@ -50,22 +49,15 @@ export async function* send(open: Open, deps: SenderDeps): AsyncGenerator<Import
   return sender.ended;
 }
 
-const sharesOne = (a: ReadonlySet<bigint>, b: ReadonlySet<bigint>): boolean => {
-  const [few, many] = a.size < b.size ? [a, b] : [b, a];
-  for (const id of few) if (many.has(id)) return true;
-  return false;
-};
-
-interface Flight {
-  /** Keyed hashes of ids for which later requests with the same ids must wait. */
-  shared: ReadonlySet<bigint>;
-  done: Promise<void>;
-}
+const named = ({ job_id, run }: OpenJob): string => `job ${job_id} of ${run ?? 'an earlier run'}`;
 
 class Sender {
   readonly events = new Channel<ImportEvent>();
   readonly ended: Sent;
-  readonly #flights = new Set<Flight>();
+  /**
+   * What is under way, with keyed hashes of the ids for which later requests with the same ids must wait.
+   */
+  readonly #flights = new Map<Promise<void>, ReadonlySet<bigint>>();
   readonly #searches = new Searches();
   /** Ends the waiting of all flights of this sender when one of them fails. */
   readonly #halt = new AbortController();
@@ -76,7 +68,6 @@ class Sender {
   #deps: DeliverDeps;
   /** Dependencies once the canary has completed, or without one. */
   readonly #afterwards: DeliverDeps;
-  readonly #others: OtherJobs;
 
   constructor(deps: SenderDeps) {
     const { options, requests, items } = deps;
@@ -96,17 +87,17 @@ class Sender {
     this.#deps = isCanaryDue(options.canary, requests)
       ? { ...this.#afterwards, isCanary: true, options: { ...options, ...alone } }
       : this.#afterwards;
-    const named = ({ job_id, run }: OpenJob): string => `job ${job_id} of ${run ?? 'an earlier run'}`;
-    this.#others = new OtherJobs(
-      this.#deps,
-      (job) =>
-        this.events.push({
-          type: 'notice',
-          message: `waiting for ${named(job)}: it is unfinished, and the next request shares identifiers with it`,
-        }),
-      (job) => this.events.push({ type: 'warning', message: `the service no longer knows ${named(job)}` }),
-    );
   }
+
+  readonly #announcing = {
+    onWait: (job: OpenJob): void =>
+      this.events.push({
+        type: 'notice',
+        message: `waiting for ${named(job)}: it is unfinished, and the next request shares identifiers with it`,
+      }),
+    onLost: (job: OpenJob): void =>
+      this.events.push({ type: 'warning', message: `the service no longer knows ${named(job)}` }),
+  };
 
   halt(): void {
     this.#halt.abort();
@@ -126,7 +117,6 @@ class Sender {
     while (this.#flights.size > 0) await this.#landing();
     await this.#deps.state.requests.written().catch((error: unknown) => this.#fail(error));
     stop.removeEventListener('abort', report);
-    bodyMemory.clear();
     this.events.close();
   }
 
@@ -136,7 +126,7 @@ class Sender {
       const prepared = chunk.recorded ? undefined : prepare(chunk);
       await this.#room(chunk.shared);
       if (this.#afterwards.options.wait && !this.#deps.stop.aborted)
-        await this.#others.ended(chunk.kind, chunk.ids);
+        await otherJobsEnded(chunk.kind, chunk.ids, { ...this.#deps, ...this.#announcing });
       if (this.#deps.stop.aborted) return;
       // Until a search for its rows at fault ends, it counts as unfinished.
       this.#launch(chunk.shared, deliver(chunk, this.#deps, this.#searches, prepared));
@@ -198,27 +188,22 @@ class Sender {
 
   /** Waits until another flight may begin, and no flight has one of these ids. */
   async #room(shared: ReadonlySet<bigint>): Promise<void> {
-    const holds = (flight: Flight): boolean => sharesOne(flight.shared, shared);
-    const blocked = (): boolean =>
-      this.#flights.size >= this.#deps.options.concurrency || [...this.#flights].some(holds);
-    while (!this.#deps.stop.aborted && blocked()) await this.#landing();
+    const holds = (ids: ReadonlySet<bigint>): boolean => [...shared].some((id) => ids.has(id));
+    const isBlocked = (): boolean =>
+      this.#flights.size >= this.#deps.options.concurrency || [...this.#flights.values()].some(holds);
+    while (!this.#deps.stop.aborted && isBlocked()) await this.#landing();
   }
 
   /** Resolves when one of the flights has ended. */
   async #landing(): Promise<void> {
-    await Promise.race([...this.#flights].map((flight) => flight.done));
+    await Promise.race(this.#flights.keys());
   }
 
   #launch(shared: ReadonlySet<bigint>, work: Promise<void>): void {
-    const flight: Flight = {
-      shared,
-      done: work
-        .catch((error: unknown) => this.#fail(error))
-        .finally(() => {
-          this.#flights.delete(flight);
-        }),
-    };
-    this.#flights.add(flight);
+    const done: Promise<void> = work
+      .catch((error: unknown) => this.#fail(error))
+      .finally(() => this.#flights.delete(done));
+    this.#flights.set(done, shared);
   }
 
   /** Keeps the first failure, and ends all waiting. */

@@ -25,17 +25,9 @@ export interface ServiceClient {
    * Submits a bulk request (spec: Endpoints 1 and 3), once. A network failure is an answer, too.
    * @param body JSON in UTF-8, which is sent unchanged
    * @param ready called right before the first byte is written. If it throws, nothing is sent
-   * @param written called when the request was accepted and nothing reads `body` anymore; not called if that
-   * is unknown
    * @throws the signal's reason when it is aborted; the error of `ready`
    */
-  submit(
-    kind: Kind,
-    body: Uint8Array,
-    signal?: AbortSignal,
-    ready?: () => void,
-    written?: () => void,
-  ): Promise<Answer>;
+  submit(kind: Kind, body: Uint8Array, signal?: AbortSignal, ready?: () => void): Promise<Answer>;
   /**
    * Submits one company (spec: Endpoint 2) in the same way.
    * @param body `{"company_id": …, "metadata": {…}}`
@@ -137,9 +129,9 @@ export function createClient(options: ClientOptions): ServiceClient {
   return {
     baseUrl,
     lookupBaseUrl,
-    submit: (kind, body, signal, ready, written) => {
+    submit: (kind, body, signal, ready) => {
       const path = kind === 'companies' ? PATHS.bulkCompanies : PATHS.bulkUsers;
-      return transport.exchange({ ...common, method: 'POST', path, body, ready, written }, signal);
+      return transport.exchange({ ...common, method: 'POST', path, body, ready }, signal);
     },
     identifyCompany: (body, signal) =>
       transport.exchange({ ...common, method: 'POST', path: PATHS.identifyCompany, body }, signal),

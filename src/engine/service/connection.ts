@@ -49,16 +49,13 @@ export class Connection {
   }
 
   /**
-   * Resolves when the operating system has taken all that was written so far: a service may reply before it
-   * has read the whole request, and TLS reports its writes with a delay.
-   * @returns false if the connection ends first, or if that is unknown
+   * Resolves when the operating system has taken all that was written so far, or the connection has ended: a service may
+   * reply before it has read the whole request.
    */
-  async written(): Promise<boolean> {
+  async written(): Promise<void> {
     const socket = this.#socket;
-    if (!socket || socket.destroyed) return false;
-    if (socket.writableLength === 0) return true;
-    // If the socket is destroyed, Node may call back without an error.
-    return new Promise((resolve) => socket.write('', (error) => resolve(!error && !socket.destroyed)));
+    if (socket && socket.writableLength > 0)
+      await new Promise<void>((resolve) => socket.write('', () => resolve()));
   }
 
   #watch(socket: Socket): void {

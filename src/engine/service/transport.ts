@@ -57,8 +57,6 @@ export interface Request {
   maxReplyBytes: number;
   /** Called right before the first byte is written. If it throws, nothing is sent. */
   ready?: (() => void) | undefined;
-  /** Called when it was accepted and nothing reads the body anymore; not called if that is unknown. */
-  written?: (() => void) | undefined;
   /** Replies of earlier requests, with which its reply is compared. */
   earlier?: EarlierReplies;
 }
@@ -122,8 +120,6 @@ export class Transport {
       }
     }
     const reply = answer.type === 'reply' ? answer : null;
-    if (request.written && reply && isSuccess(reply))
-      void connection.written().then((isWritten) => isWritten && request.written?.());
     log?.({
       method: request.method,
       url: urlOf(request),

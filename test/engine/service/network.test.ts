@@ -2,7 +2,6 @@
 import { fork } from 'node:child_process';
 import { getEventListeners, once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -247,36 +246,28 @@ describe('a complete reply', () => {
     return { url: (await listen(server)).url, replied };
   }
 
-  it('says that the request is accepted: its body is read until all of it was sent', async () => {
+  it('says that the request is accepted: whoever closes the client leaves nothing of it behind', async () => {
     const { url, replied } = await acceptsEarly();
     const client = testClient(url);
-    const written = vi.fn();
     const body = Buffer.alloc(32 << 20, ' ');
-    const answer = await client.submit('users', body, undefined, undefined, written);
-    expect(answer).toMatchObject({ type: 'reply', status: 202 });
-    await sleep(100);
-    expect(written).not.toHaveBeenCalled();
+    expect(await client.submit('users', body)).toMatchObject({ type: 'reply', status: 202 });
     const socket = await replied;
     let read = 0;
     socket.on('data', ({ length }) => {
       read += length;
     });
     socket.resume();
-    // Whoever closes the client leaves nothing behind.
     await client.close();
-    expect(written).toHaveBeenCalledOnce();
     await expect.poll(() => read).toBeGreaterThan(body.length - (1 << 20));
   });
 
   it('says that the request is accepted, and reads no more: nobody waits for it', async () => {
     const { url, replied } = await acceptsEarly();
     const client = testClient(url);
-    const written = vi.fn();
-    const answer = await client.submit('users', Buffer.alloc(32 << 20, ' '), undefined, undefined, written);
+    const answer = await client.submit('users', Buffer.alloc(32 << 20, ' '));
     expect(answer).toMatchObject({ type: 'reply', status: 202 });
     (await replied).destroy();
     await client.close();
-    expect(written).not.toHaveBeenCalled();
   });
 });
 
