@@ -40,23 +40,23 @@ export async function importConfirmation(
 ): Promise<ImportDeps['confirm']> {
   const ask = await confirmation(context, pause);
   const to = whereTo(await context.settings());
-  return (
-    ask &&
-    (({ plan, rows, continues }) => {
-      const { new: added, changed, refreshed, unchanged } = plan.changes ?? {};
-      const sent = `${grouped(added ?? 0)} new, ${grouped(changed ?? 0)} changed, ${grouped(refreshed ?? 0)} refreshed`;
-      const lines = [
-        continues === null
-          ? `${count(rows, 'row')} in ${count(plan.requests, 'request')}, ${formatSize(plan.bytes)}`
-          : `${count(rows, 'row')} left of run ${continues}`,
-        `from ${plan.files.map(({ path }) => safeLine(path)).join(', ')}`,
-        ...(unchanged === undefined
-          ? []
-          : [`${sent}; ${grouped(unchanged)} unchanged ${unchanged === 1 ? 'is' : 'are'} left out`]),
-      ];
-      return ask([...lines, `to ${to}`].join('\n'));
-    })
-  );
+  if (!ask) return undefined;
+  return ({ plan: { requests, bytes, files, changes }, rows, continues }) => {
+    const how =
+      continues === null
+        ? `in ${count(requests, 'request')}, ${formatSize(bytes)}`
+        : `left of run ${continues}`;
+    const lines = [
+      `${count(rows, 'row')} ${how}`,
+      `from ${files.map(({ path }) => safeLine(path)).join(', ')}`,
+    ];
+    if (changes) {
+      const { new: added, changed, refreshed, unchanged } = changes;
+      const sent = `${grouped(added)} new, ${grouped(changed)} changed, ${grouped(refreshed)} refreshed`;
+      lines.push(`${sent}; ${grouped(unchanged)} unchanged ${unchanged === 1 ? 'is' : 'are'} left out`);
+    }
+    return ask([...lines, `to ${to}`].join('\n'));
+  };
 }
 
 /** The service that profiles would be sent to, in words. */

@@ -17,6 +17,8 @@ import { requireState, statePlace } from './recorded.js';
 
 /** How often progress is printed: a copy of millions of profiles takes minutes. */
 const SAY_EVERY_MS = 5_000;
+const DAMAGED =
+  'do not import with this state: restore a backup, or start with an empty --state folder, which sends everything again';
 
 export const command = spec({
   commands: {
@@ -30,9 +32,8 @@ export const command = spec({
         const text = isFine ? `${safeLine(state)}: no problems found\n` : lines.join('');
         await print(context, { state, ok: isFine, problems }, text);
         if (isFine) return;
-        throw new StateError(`found ${count(problems.length, 'problem')} in the state ${state}`, {
-          hint: 'do not import with this state: restore a backup, or start with an empty --state folder, which sends everything again',
-        });
+        const found = `found ${count(problems.length, 'problem')} in the state ${state}`;
+        throw new StateError(found, { hint: DAMAGED });
       },
     }),
     backup: spec({

@@ -148,7 +148,7 @@ const ORDER = ['job_id', 'status', 'type', 'total_rows', 'completed_rows', 'star
 /** A job record as aligned `field  value` lines. Absent fields are left out; null is shown as `-`. */
 export function jobText(job: Job, styles: Styles): string {
   const fields = [...new Set([...ORDER, ...Object.keys(job)])].filter((field) => job[field] !== undefined);
-  return fieldsText(Object.fromEntries(fields.map((field) => [field, job[field]])), styles);
+  return fieldsText(pick(job, fields), styles);
 }
 
 /** Any record as aligned `field  value` lines, in its own order of fields. */

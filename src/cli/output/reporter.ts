@@ -2,6 +2,7 @@
 
 import { OutputError } from '../../engine/errors.js';
 import { formatDuration } from '../../engine/util/duration.js';
+import type { Context } from '../context.js';
 import { documentOf, eventLine, type Facts, type Told } from '../facts/index.js';
 import { planLine } from '../facts/outcome.js';
 import { createDisplay, lineWidth } from './display.js';
@@ -11,18 +12,12 @@ import { failureLines, summaryLines, totalsLine } from './summary.js';
 import * as terminal from './terminal.js';
 import { inGitHubActions, safeHint, safeMessage, writeJson, writeOut } from './terminal.js';
 
-export interface ReporterOptions {
+export interface ReporterOptions extends Pick<Context, 'stdout' | 'stderr' | 'env' | 'cwd' | 'clock'> {
   mode: 'text' | 'json' | 'ndjson';
-  stdout: terminal.TextStream;
-  stderr: terminal.TextStream;
-  env: terminal.Env;
   platform?: NodeJS.Platform;
-  /** Base of relative paths in the events. */
-  cwd: string;
   flags: terminal.OutputFlags;
   /** Whether annotations and the step summary may show cells. Default: false. */
   reportValues?: boolean;
-  clock: { now(): number; monotonic(): number };
 }
 
 type Part = (event: Told) => void | Promise<void>;

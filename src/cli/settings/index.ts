@@ -139,9 +139,10 @@ function findState(sources: Sources) {
 /** @throws UsageError, also for a password */
 function ofFlag(text: string, flag: string, world: Pick<SettingsWorld, 'cwd' | 'platform'>) {
   if (!hasPassword(text)) return asUsage(() => stateLocationOf(text, flag, world));
+  const instead = `set ${GLOBAL.state.env} to the URL, or leave the password to PGPASSWORD or a password file`;
   throw usage(
     `${flag}: a password on the command line would be visible in ps and in your shell history`,
-    `set ${GLOBAL.state.env} to the URL, or leave the password to PGPASSWORD or a password file`,
+    instead,
   );
 }
 
@@ -174,10 +175,8 @@ function chooseAccount({ world, flags, config }: Omit<Sources, 'sections'>): Fou
   const atTop = value === undefined ? null : { value, origin: config.path };
   const found = sourced.flagOrVariable(world, flags, 'account') ?? atTop;
   if (!found || sourced.property(accounts, found.value)) return found;
-  throw unknown('account', found, Object.keys(accounts ?? {}), {
-    do: 'create it with',
-    run: ['config', 'init', '--account', found.value],
-  });
+  const add = { do: 'create it with', run: ['config', 'init', '--account', found.value] };
+  throw unknown('account', found, Object.keys(accounts ?? {}), add);
 }
 
 /** The chosen region. @throws UsageError or ConfigError if it is neither built in nor configured */
@@ -186,10 +185,8 @@ function chooseRegion(sources: Sources): Found<string> {
   const configured = sources.sections.flatMap(({ section }) => Object.keys(section.regions ?? {}));
   const known = [...new Set([...BUILT_IN_REGIONS, ...configured])];
   if (known.includes(found.value)) return found;
-  throw unknown('region', found, known, {
-    do: `available regions: ${known.join(', ')}; to add this one`,
-    run: ['config', 'set', `regions.${found.value}.base_url`, 'https://…'],
-  });
+  const add = `available regions: ${known.join(', ')}; to add this one`;
+  throw unknown('region', found, known, { do: add, ...setHost(found.value, 'base_url') });
 }
 
 /**

@@ -111,13 +111,10 @@ export function parseValue(key: Key, text: string): Scalar {
 
 /** Reads an array, written as JSON so that it is clear where each argument ends. @throws ConfigError */
 function parseWords(key: Key, text: string, schema: z.ZodType): string[] {
-  let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
-    value = undefined;
-  }
-  if (schema.safeParse(value).success) return value as string[];
+    const value = JSON.parse(text) as string[];
+    if (schema.safeParse(value).success) return value;
+  } catch {}
   const words = /^[^["{]/.test(text.trim()) ? text.trim().split(/\s+/) : ['pass', 'show', 'profiles'];
   throw hinted(new ConfigError(`${key.name}: ${COMMAND_FORM.replace(/, like.*/, '')}`), {
     do: 'write it as JSON',
