@@ -18,13 +18,23 @@ import {
   scanInput,
   textsIn,
 } from '../read/index.js';
-import { Counts, type Values } from './counts.js';
 import { EitherKind } from './duplicates.js';
 
 /** The most rows to look at. */
 const LOOK_ROWS = 100_000;
 /** Columns of the likeliest kind that may be the identifier, at most. */
 const MOST_CANDIDATES = 5;
+
+const SHOWN_VALUES = 3;
+
+/** What the values of a column look like. */
+interface Values {
+  column: string;
+  /** Number of rows with a value. */
+  filled: number;
+  /** The first different values, at most three. */
+  values: string[];
+}
 
 /** A column, and what the plan says about it. */
 export type ColumnLook = Values & Pick<ColumnPlan, 'key' | 'type' | 'conversion'>;
@@ -103,22 +113,29 @@ export async function lookAt(
 ): Promise<Look> {
   const { path, kind, idColumn, companyIdColumn, rules } = input;
   const found = suggestionsIn(scan);
-  const markers = [...new Set(found.flatMap((each) => each.markers))];
+  const markers = new Map(found.flatMap((each) => each.markers.map((marker) => [marker, 0])));
   const names = input.columns.filter((column) => column !== '');
-  const counts = new Counts(names, new Set([idColumn, ...likeliestIdsOfAll(names)]), markers);
+  const likely = new Set([idColumn, ...KINDS.flatMap((each) => likeliestIds(each, names))]);
+  const counts: Counts = new Map(
+    names.map((column) => [column, { column, filled: 0, values: [], seen: new Set() }]),
+  );
   const texts = textsIn(input.columns, names, true);
   let rows = 0;
   for await (const originals of originalRows(firstRowsOf(input), signal)) {
     for (const original of originals) {
-      const found = texts(original);
-      if (found.some((text) => text !== null)) rows++;
-      counts.add(found);
+      let isEmpty = true;
+      for (const [at, text] of texts(original).entries()) {
+        if (text === null) continue;
+        isEmpty = false;
+        count(counts.get(names[at]!)!, text, markers, likely);
+      }
+      if (!isEmpty) rows++;
     }
   }
   const ids = new Set([idColumn, companyIdColumn]);
   const looks = scan.columns.filter(({ column }) => column !== '' && !ids.has(column));
   const readings = withThousands(found, looks, counts, rules);
-  const capital = counts.values(idColumn).find((id) => id.includes('@') && id !== id.toLowerCase());
+  const capital = counts.get(idColumn)!.values.find((id) => id.includes('@') && id !== id.toLowerCase());
   const lower =
     capital === undefined || rules.types.some(([column]) => column === idColumn)
       ? []
@@ -143,13 +160,46 @@ export async function lookAt(
     rejected: scan.rows.rejected,
     rules,
     columns: looks.map(({ column, key, type, conversion }) => {
-      return { ...counts.of(column), key, type, conversion };
+      return { ...valuesOf(counts, column), key, type, conversion };
     }),
-    named: names.map((column) => ({ column, values: counts.values(column) })),
+    named: names.map((column) => ({ column, values: counts.get(column)!.values })),
     candidates: candidatesOf(input, names, counts, new Set(found.map(({ column }) => column))),
     types: [...lower, ...readings.map((each) => withReading(each, counts, new Set(rules.nulls)))],
-    markers: markers.map((text) => ({ text, cells: counts.marked(text) })),
+    markers: [...markers].map(([text, cells]) => ({ text, cells })),
   };
+}
+
+/** The values of a column. */
+interface Count extends Values {
+  /** The first value such as 3.456; null if a value is written in another way. Absent before the first. */
+  thousands?: string | null;
+  /** All values; null for a column that has no name of an identifier, once a value repeats. */
+  seen: Set<string> | null;
+}
+
+type Counts = ReadonlyMap<string, Count>;
+
+/** At most three digits, and three more behind a point. */
+const THOUSANDS = /^-?\d{1,3}(?:\.\d{3})?$/;
+
+/** @param ids columns that may be identifiers although values repeat */
+function count(column: Count, text: string, markers: Map<string, number>, ids: ReadonlySet<string>): void {
+  column.filled++;
+  if (column.seen?.has(text) && !ids.has(column.column)) column.seen = null;
+  column.seen?.add(text);
+  const marked = markers.get(text);
+  if (marked !== undefined) {
+    markers.set(text, marked + 1);
+    return;
+  }
+  if (!THOUSANDS.test(text)) column.thousands = null;
+  else if (column.thousands === undefined && text.includes('.')) column.thousands = text;
+  if (column.values.length < SHOWN_VALUES && !column.values.includes(text)) column.values.push(text);
+}
+
+function valuesOf(counts: Counts, name: string): Values {
+  const { column, filled, values } = counts.get(name)!;
+  return { column, filled, values };
 }
 
 type Suggested = Pick<TypeChoice, 'column' | 'type' | 'markers' | 'strays'>;
@@ -184,7 +234,7 @@ function withThousands(
       : [],
   );
   const isInDoubt = ({ column, type }: Suggested): boolean =>
-    type === 'number' && counts.thousands(column) !== null;
+    type === 'number' && typeof counts.get(column)!.thousands === 'string';
   return [...found, ...inferred.filter(isInDoubt)].flatMap((one) => {
     const other = { ...one, type: POINT_FOR_THOUSANDS };
     if (!isInDoubt(one)) return [one];
@@ -196,9 +246,8 @@ function withThousands(
 function withReading(suggested: Suggested, counts: Counts, nulls: ReadonlySet<string>): TypeChoice {
   const { column, type, markers } = suggested;
   const empty = (text: string): boolean => nulls.has(text) || markers.includes(text);
-  const values = [counts.thousands(column) ?? [], counts.values(column)]
-    .flat()
-    .filter((text) => !empty(text));
+  const counted = counts.get(column)!;
+  const values = [counted.thousands ?? [], counted.values].flat().filter((text) => !empty(text));
   const zoned = type.endsWith(`@${SOME_ZONE}`);
   for (const before of zoned ? [] : values) {
     const after = converterOf(type as CellType)?.json(before) ?? null;
@@ -216,19 +265,20 @@ function candidatesOf(
 ): Candidate[] {
   const byName = likeliestIds(kind, names);
   const byValues = names
-    .filter((name) => !byName.includes(name) && !converted.has(name) && counts.isUnique(name))
-    .sort((a, b) => counts.of(b).filled - counts.of(a).filled);
+    .filter((name) => !byName.includes(name) && !converted.has(name))
+    .filter((name) => {
+      const { filled, seen } = counts.get(name)!;
+      return filled > 0 && seen?.size === filled;
+    })
+    .sort((a, b) => counts.get(b)!.filled - counts.get(a)!.filled);
   const likely = [...new Set([idColumn, ...byName, ...byValues])].slice(0, MOST_CANDIDATES);
   const other = KINDS.find((each) => each !== kind)!;
   const [unlikely] = likeliestIds(other, names);
   const candidate = (of: Kind, column: string): Candidate => {
-    return { ...counts.of(column), kind: of, different: counts.different(column) };
+    return { ...valuesOf(counts, column), kind: of, different: counts.get(column)!.seen!.size };
   };
   return [
     ...likely.map((column) => candidate(kind, column)),
     ...(unlikely === undefined ? [] : [candidate(other, unlikely)]),
   ];
 }
-
-const likeliestIdsOfAll = (names: readonly string[]): Set<string> =>
-  new Set(KINDS.flatMap((kind) => likeliestIds(kind, names)));

@@ -1,10 +1,11 @@
 /** Writes an item from the cells of a row, as JSON text. Keys are encoded once, and cells are copied. */
 import type { Kind } from '../model.js';
+import { scratch } from './conversion/type.js';
 import { COMPANY, headOf, METADATA_OPEN } from './item-text.js';
 import { jsonString } from './json/text.js';
 import { DOUBLED, ESCAPED, type Rows } from './rows.js';
 import { copy, copyWithRoom, QUOTE, viewOf } from './text/fours.js';
-import type { Output } from './text/output.js';
+import { Output } from './text/output.js';
 
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
@@ -31,13 +32,42 @@ export interface ItemMember {
   as: As;
 }
 
+/** JSON of the cells of a row that are converted. */
+export class Converted {
+  readonly out = new Output(1024);
+  readonly #starts: Int32Array;
+  readonly #ends: Int32Array;
+
+  constructor(members: number) {
+    this.#starts = new Int32Array(members);
+    this.#ends = new Int32Array(members);
+  }
+
+  /** @param json empty for what is in the scratch memory */
+  set(member: number, json: string): void {
+    const { out } = this;
+    this.#starts[member] = out.length;
+    if (json === '') {
+      const { bytes, start, end } = scratch;
+      out.reserve(end - start);
+      for (let at = start; at < end; at++) out.bytes[out.length++] = bytes[at]!;
+    } else out.write(json);
+    this.#ends[member] = out.length;
+  }
+
+  /** Writes the JSON of a member. @returns the offset after it */
+  write(member: number, target: DataView, at: number): number {
+    return copy(this.out.view, this.#starts[member]!, this.#ends[member]!, target, at);
+  }
+}
+
 /** What is known about a row that is sent, besides its cells. */
 export interface Sent {
   id: string;
   /** Empty if it names none. */
   company: string;
-  /** By member, the JSON text of its cell, if it is converted. */
-  converted: readonly string[];
+  /** By member, the JSON of its cell, if it is converted. */
+  converted: Converted;
   /** More members, each with a comma before it. */
   spread: string;
 }
@@ -77,7 +107,7 @@ export class ItemWriter {
   write(out: Output, row: RowCells, size: number, { id, company, converted, spread }: Sent): void {
     const { bytes, view, starts, ends, kinds, base } = row;
     const [members, empty] = [this.#members, this.#empty];
-    const room = this.#around + size;
+    const room = this.#around + size + converted.out.length;
     const named = company === '' ? '' : COMPANY + jsonString(company);
     out.write(this.#head + jsonString(id) + named + METADATA_OPEN, room);
     // The comma of the first member is where the brace will be.
@@ -95,7 +125,7 @@ export class ItemWriter {
       else if (as === As.raw) {
         at = copy(view, start, end, out.view, at);
         this.quotes += 2;
-      } else if (as === As.converted) at = writeText(converted[member]!, out, at, room);
+      } else if (as === As.converted) at = converted.write(member, out.view, at);
       else if ((kind & (ESCAPED | DOUBLED)) !== 0) {
         const text = bytes.toString('utf8', start, end);
         at = writeText(jsonString(kind & DOUBLED ? text.replaceAll('""', '"') : text), out, at, room);

@@ -68,16 +68,6 @@ async function memory(): Promise<number> {
   return process.memoryUsage().arrayBuffers;
 }
 
-it('counts identifiers that were never added', () => {
-  const hash = hashes();
-  const known = Array.from({ length: 10_000 }, () => hash());
-  const others = Array.from({ length: 3 }, () => hash());
-  const finder = new DuplicateFinder();
-  expect(finder.countAbsent(BigUint64Array.from([...known, 0n]))).toBe(10_001);
-  finder.add(BigUint64Array.from([...known, 0n]));
-  expect(finder.countAbsent(BigUint64Array.from([...known, ...others, 0n]))).toBe(3);
-});
-
 it('finds the place of a hash of which one half is 0', () => {
   const halves = BigUint64Array.of(5n << 32n, 7n << 32n, 5n);
   const finder = new DuplicateFinder();

@@ -58,16 +58,6 @@ describe('measure', () => {
     expect(exactly).toBeGreaterThan(10);
   });
 
-  test('nothing to send needs no request', () => {
-    expect(
-      measure({ kind: 'users', rows: 0, bytes: 0, largestItemBytes: 0 }, { items: 5, bytes: 100 }),
-    ).toEqual({
-      requests: 0,
-      bytes: 0,
-      exact: true,
-    });
-  });
-
   test('is exact up to the byte at which the largest items would not fit', () => {
     const rows: Row[] = [{ id: 'a' }, { id: 'b' }];
     const volume = volumeOf(rows);
@@ -77,37 +67,13 @@ describe('measure', () => {
   });
 });
 
-describe('estimateSeconds', () => {
-  test.each<[name: string, work: { rows: number; throughput: number | null }[], seconds: number | null]>([
-    ['no past job', [{ rows: 100, throughput: null }], null],
-    ['one kind', [{ rows: 100, throughput: 50 }], 2],
-    [
-      'both kinds, one after the other',
-      [
-        { rows: 100, throughput: 50 },
-        { rows: 10, throughput: 100 },
-      ],
-      2.1,
-    ],
-    [
-      'one kind unknown',
-      [
-        { rows: 100, throughput: 50 },
-        { rows: 10, throughput: null },
-      ],
-      null,
-    ],
-    [
-      'a kind without rows need not be known',
-      [
-        { rows: 100, throughput: 50 },
-        { rows: 0, throughput: null },
-      ],
-      2,
-    ],
-    ['tenths of a second', [{ rows: 1, throughput: 3 }], 0.3],
-    ['no work at all', [], null],
-  ])('%s', (_name, work, seconds) => {
-    expect(estimateSeconds(work)).toBe(seconds);
-  });
+test('seconds are those of the kinds with rows, to a tenth; none if one of them is not known', () => {
+  const [known, unknown] = [
+    { rows: 100, throughput: 50 },
+    { rows: 10, throughput: null },
+  ];
+  expect(estimateSeconds([known, { rows: 10, throughput: 96 }])).toBe(2.1);
+  expect(estimateSeconds([known, { ...unknown, rows: 0 }])).toBe(2);
+  expect(estimateSeconds([known, unknown])).toBeNull();
+  expect(estimateSeconds([])).toBeNull();
 });

@@ -555,33 +555,6 @@ describe('threads', () => {
     expect(found).toBe(texts.map((item) => `${item},`).join(''));
   });
 
-  it.each([1, 2, 3])(
-    '%i read what takes long, and give its rows in order, in one pass after the other',
-    async (count) => {
-      const { input, texts } = await reading('snappy.parquet');
-      const pool = threads(count);
-      for (let pass = 0; pass < 3; pass++) {
-        const [found, rows, ids]: [string[], number[], bigint[]] = [[], [], []];
-        for await (const batch of pool.run(building(input), readRecords(input))) {
-          found.push(itemsOf(batch));
-          rows.push(...batch.rows);
-          ids.push(...batch.ids);
-        }
-        expect(found.join('') === texts.map((item) => `${item},`).join('')).toBe(true);
-        expect(rows).toEqual(Array.from({ length: 3000 }, (_, row) => row));
-        const scanning = { pass: 'scan' as const, input, hashKey: KEY, itemLimitBytes: 1 << 22 };
-        const scanned: bigint[] = [];
-        for await (const part of pool.run(
-          { ...scanning, companies: true, known: null },
-          readRecords(input),
-        )) {
-          scanned.push(...part.ids);
-        }
-        expect(scanned).toEqual(ids);
-      }
-    },
-  );
-
   it('give what comes before a damaged row group, and then its error', async () => {
     const path = join(scratch(), 'damaged.parquet');
     const bytes = readFileSync(join(FOLDER, 'snappy.parquet'));
@@ -600,19 +573,6 @@ describe('threads', () => {
     expect(here[1]).toMatch(/damaged\.parquet: the Parquet file is damaged: /);
     expect(here[0]).toBeGreaterThan(0);
     expect(await outcomeOf(threads())).toEqual(here);
-  });
-
-  it('end with the reason of the signal, in the middle of the file too', async () => {
-    const { input } = await reading('snappy.parquet');
-    for (const pool of [HERE, threads()]) {
-      const stop = new AbortController();
-      const reads = (async () => {
-        const records = readRecords(input, { signal: stop.signal });
-        for await (const _ of pool.run(building(input), records, stop.signal))
-          stop.abort(new Error('enough'));
-      })();
-      await expect(reads).rejects.toThrow('enough');
-    }
   });
 
   it('refuse a file that is another one than was opened', async () => {

@@ -4,15 +4,17 @@ import type * as Luxon from 'luxon';
 import { SOME_ZONE } from '../../model.js';
 import { patternsOf, readsAs } from './date-patterns.js';
 import { type DatePattern, datePattern, ISO_8601, ISO_DATE, type Point, pointAt, utc } from './dates.js';
-import { BadType, type Converter, causeOf, scratch, scratchText, type TypeOfColumn } from './type.js';
+import { BadType, causeOf, inScratch, type Reader, scratch, scratchText, type TypeOfColumn } from './type.js';
+
+const { bytes } = scratch;
 
 const [QUOTE, PLUS, HYPHEN, COLON, LETTER_T, LETTER_Z] = [0x22, 0x2b, 0x2d, 0x3a, 0x54, 0x5a];
 
 /** Writes two digits, and a sign before them, to the scratch memory. @returns the offset after them */
 function put(at: number, sign: number, number: number): number {
-  scratch[at] = sign;
-  scratch[at + 1] = 0x30 + Math.floor(number / 10);
-  scratch[at + 2] = 0x30 + (number % 10);
+  bytes[at] = sign;
+  bytes[at + 1] = 0x30 + Math.floor(number / 10);
+  bytes[at + 2] = 0x30 + (number % 10);
   return at + 3;
 }
 
@@ -26,45 +28,45 @@ function putDate({ year, month, day }: Point): number {
 }
 
 /** As it is sent and shown: `2024-03-31`. */
-export const dateText = (point: Point): string => scratchText(1, putDate(point));
+export const dateText = (point: Point): string => scratchText({ bytes, start: 1, end: putDate(point) });
 
 /** RFC 3339 with seconds. In UTC if the offset is not in whole minutes, as before there were time zones. */
-function rfc3339(point: Point, offset: number): string {
+function rfc3339(point: Point, offset: number): '' {
   if (!Number.isInteger(offset)) {
     return rfc3339(pointAt(Math.round(utc(point) - offset * 60_000), point.fraction), 0);
   }
   let at = put(putDate(point), LETTER_T, point.hour);
   at = put(put(at, COLON, point.minute), COLON, point.second);
   if (/[1-9]/.test(point.fraction)) {
-    at += scratch.write(`.${point.fraction.replace(/0+$/, '')}`, at, 'latin1');
+    at += bytes.write(`.${point.fraction.replace(/0+$/, '')}`, at, 'latin1');
   }
   const size = Math.abs(offset);
-  if (size === 0) scratch[at++] = LETTER_Z;
+  if (size === 0) bytes[at++] = LETTER_Z;
   else at = put(put(at, offset < 0 ? HYPHEN : PLUS, Math.trunc(size / 60)), COLON, size % 60);
-  scratch[at++] = QUOTE;
-  return scratchText(0, at);
+  bytes[at++] = QUOTE;
+  return inScratch(0, at);
 }
 
 /** The last year with four digits. */
 const LAST_YEAR = 9999;
 
-const dates = (pattern: DatePattern): Converter => ({
-  json(text) {
+const dates = (pattern: DatePattern): Reader => ({
+  read(text) {
     const point = pattern.read(text);
     if (point === null || point.year > LAST_YEAR) return null;
     const end = putDate(point);
-    scratch[end] = QUOTE;
-    return scratchText(0, end + 1);
+    bytes[end] = QUOTE;
+    return inScratch(0, end + 1);
   },
   cause: (text) => (pattern.fits(text) ? { code: 'range' } : causeOf(text, pattern.foreign, 'form')),
 });
 
-function datetimes(pattern: DatePattern, zone: string | null): Converter {
+function datetimes(pattern: DatePattern, zone: string | null): Reader {
   // Looked up with the first cell: a type is also parsed where zones are not loaded.
   let offsetAt: OffsetAt | null | undefined = zone === null ? null : undefined;
   const { cause } = dates(pattern);
   return {
-    json(text) {
+    read(text) {
       const point = pattern.read(text);
       if (point === null || point.year > LAST_YEAR) return null;
       offsetAt ??= zone === null ? null : zoneOf(zone);
@@ -81,8 +83,8 @@ function datetimes(pattern: DatePattern, zone: string | null): Converter {
 /** Numbers from here on are milliseconds, from March 1973 on. As seconds, this one would be in the year 5138. */
 const LEAST_MS = 100_000_000_000;
 
-const EPOCH: Converter = {
-  json(text) {
+const EPOCH: Reader = {
+  read(text) {
     const [, whole, decimals = ''] = /^(-?\d{1,15})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
     if (whole === undefined) return null;
     const number = Number(whole);
@@ -172,8 +174,28 @@ type OffsetAt = (local: number) => number | null;
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** How many days to remember: more than a century. */
-const MOST_DAYS = 40_000;
+/** Most spans of a zone are without a change of clocks. */
+const SPAN_MS = 16 * DAY_MS;
+const MOST_SPANS = 20_000;
+
+type Offsets = readonly [before: number, after: number];
+
+/** The offsets before and after the span of a length that a local time is in. The library is slow. */
+function offsetsIn(zone: Luxon.Zone, length: number): (local: number) => Offsets {
+  const known = new Map<number, Offsets>();
+  return (local) => {
+    const number = Math.floor(local / length);
+    let found = known.get(number);
+    if (found === undefined) {
+      // Local times are up to a day from UTC.
+      const [from, to] = [number * length - DAY_MS, (number + 1) * length + DAY_MS];
+      found = [zone.offset(from), zone.offset(to)];
+      if (known.size >= MOST_SPANS) known.clear();
+      known.set(number, found);
+    }
+    return found;
+  };
+}
 
 /** Null for a name that is not one. */
 export function zoneOf(name: string): OffsetAt | null {
@@ -183,19 +205,12 @@ export function zoneOf(name: string): OffsetAt | null {
   const isFixed = /^[+-]\d\d:\d\d$/.test(name);
   if (!isFixed && !IANAZone.isValidZone(name)) return null;
   const zone = isFixed ? FixedOffsetZone.parseSpecifier(`UTC${name}`) : IANAZone.create(name);
-  /** By day: its only offset, or the two between which clocks change about then. The library is slow. */
-  const known = new Map<number, number | readonly [before: number, after: number]>();
+  const [bySpan, byDay] = [offsetsIn(zone, SPAN_MS), offsetsIn(zone, DAY_MS)];
   return (local) => {
-    const day = Math.floor(local / DAY_MS);
-    let found = known.get(day);
-    if (found === undefined) {
-      // Local times are up to a day from UTC.
-      const [before, after] = [zone.offset((day - 1) * DAY_MS), zone.offset((day + 2) * DAY_MS)];
-      found = before === after ? before : [before, after];
-      if (known.size >= MOST_DAYS) known.clear();
-      known.set(day, found);
-    }
-    if (typeof found === 'number') return found;
-    return found.find((offset) => zone.offset(local - offset * MINUTE_MS) === offset) ?? null;
+    let offsets = bySpan(local);
+    if (offsets[0] !== offsets[1]) offsets = byDay(local);
+    const [before, after] = offsets;
+    if (before === after) return before;
+    return offsets.find((offset) => zone.offset(local - offset * MINUTE_MS) === offset) ?? null;
   };
 }

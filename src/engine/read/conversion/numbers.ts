@@ -2,13 +2,16 @@
 import { isExactNumber } from '../json/text.js';
 import {
   BadType,
-  type Converter,
   causeOf,
+  inScratch,
+  type Reader,
   remembered,
   scratch,
   scratchText,
   type TypeOfColumn,
 } from './type.js';
+
+const { bytes } = scratch;
 
 /** The signs between groups of thousands and before the decimals; empty if there are none. */
 interface NumberStyle {
@@ -108,35 +111,36 @@ function signReader(around: Around): (text: string) => '-' | '+' | null {
 }
 
 /** A reader for numbers of a style. */
-function numberReader({ group, decimal }: NumberStyle, around: Around): Converter {
+function numberReader({ group, decimal }: NumberStyle, around: Around): Reader {
   const between = group && alike(group);
   const point = decimal === '' ? -1 : decimal.charCodeAt(0);
   const foreign = new RegExp(String.raw`[^\d+\-\u2212${between}${decimal}${BESIDES[around]}]`, 'gu');
   const signOf = signReader(around);
 
-  const read = (text: string): string | null => {
-    if (text.length > LONGEST) return null;
+  /** Whether a text is a number of this style, which is then in the scratch memory. */
+  const fits = (text: string): boolean => {
+    if (text.length > LONGEST) return false;
     const end = afterDigits(text);
-    if (end === 0) return null;
+    if (end === 0) return false;
     const first = firstDigit(text);
     const start = text.charCodeAt(first - 1) === point ? first - 1 : first;
     const length = digitsOf(text, start, end, between, point);
-    if (length === 0) return null;
-    const sign = signOf(aroundOf(text, start, end));
-    if (sign === null) return null;
-    const isZero = length === 1 && scratch[1] === ZERO;
-    if (sign === '+' || isZero) return scratchText(1, 1 + length);
-    scratch[0] = HYPHEN;
-    return scratchText(0, 1 + length);
+    const sign = length === 0 ? null : signOf(aroundOf(text, start, end));
+    if (sign === null) return false;
+    const isZero = length === 1 && bytes[1] === ZERO;
+    bytes[0] = HYPHEN;
+    inScratch(sign === '+' || isZero ? 1 : 0, 1 + length);
+    return true;
   };
   return {
-    json(text) {
-      const found = read(text);
-      return found !== null && (found.length <= MOST_EXACT || isExactNumber(found)) ? found : null;
+    read(text) {
+      if (!fits(text)) return null;
+      const { start, end } = scratch;
+      return end - start <= MOST_EXACT || isExactNumber(scratchText()) ? '' : null;
     },
     cause(text) {
       if (!/\d/.test(text)) return { code: 'form' };
-      return causeOf(text, foreign, read(text) === null ? 'form' : 'digits');
+      return causeOf(text, foreign, fits(text) ? 'digits' : 'form');
     },
   };
 }
@@ -154,12 +158,12 @@ function digitsOf(text: string, start: number, end: number, between: string, poi
   for (let from = start; from < end; from++) {
     const code = text.charCodeAt(from);
     if (isDigit(code)) {
-      if (at === 2 && scratch[1] === ZERO && decimals === 0 && group === 0) at = 1;
-      scratch[at++] = code;
+      if (at === 2 && bytes[1] === ZERO && decimals === 0 && group === 0) at = 1;
+      bytes[at++] = code;
     } else if (decimals > 0 || (group > 0 && at - group !== 3)) return 0;
     else if (code === point) {
-      if (at === 1) scratch[at++] = ZERO;
-      scratch[at++] = POINT;
+      if (at === 1) bytes[at++] = ZERO;
+      bytes[at++] = POINT;
       decimals = at;
     } else if (between.includes(text.charAt(from))) {
       if (group === 0 && (from - start > 3 || from === start || text.charCodeAt(start) === ZERO)) return 0;
@@ -167,12 +171,12 @@ function digitsOf(text: string, start: number, end: number, between: string, poi
     } else return 0;
   }
   if (decimals === 0) return group > 0 && at - group !== 3 ? 0 : at - 1;
-  while (scratch[at - 1] === ZERO) at--;
-  return scratch[at - 1] === POINT ? at - 2 : at - 1;
+  while (bytes[at - 1] === ZERO) at--;
+  return bytes[at - 1] === POINT ? at - 2 : at - 1;
 }
 
 /** A reader for numbers that are written like an example. @throws BadType */
-function like(example: string | null, around: Around): Converter {
+function like(example: string | null, around: Around): Reader {
   const style = styleOf(example ?? '1,234.56');
   if (style !== null) return numberReader(style, around);
   throw new BadType(
@@ -181,8 +185,8 @@ function like(example: string | null, around: Around): Converter {
   );
 }
 
-const plain = (type: 'integer' | 'number'): Converter => ({
-  json: (text) => (isPlain(text, type) ? text : null),
+const plain = (type: 'integer' | 'number'): Reader => ({
+  read: (text) => (isPlain(text, type) ? text : null),
   cause: (text) =>
     causeOf(
       text,
@@ -253,33 +257,33 @@ const LONGEST_PLAIN = 40;
  * Classifies a text in UTF-8: -1 if it is not a plain decimal or a double cannot hold it exactly; otherwise
  * decimals * 2 + (a zero at the end ? 1 : 0).
  */
-export function classify(bytes: Buffer, from: number, end: number): number {
+export function classify(cell: Buffer, from: number, end: number): number {
   if (end - from > LONGEST_PLAIN) return NOT_A_NUMBER;
   let at = from;
-  const negative = bytes[at] === HYPHEN;
+  const negative = cell[at] === HYPHEN;
   if (negative) at++;
   const start = at;
   let code = 0;
   let nonZero = false;
   for (; at < end; at++) {
-    code = bytes[at]!;
+    code = cell[at]!;
     if (code < ZERO || code > NINE) break;
     if (code !== ZERO) nonZero = true;
   }
   const whole = at - start;
-  if (whole === 0 || (whole > 1 && bytes[start] === ZERO)) return NOT_A_NUMBER;
+  if (whole === 0 || (whole > 1 && cell[start] === ZERO)) return NOT_A_NUMBER;
   let decimals = 0;
   if (at < end) {
     if (code !== POINT) return NOT_A_NUMBER;
     for (at++; at < end; at++, decimals++) {
-      code = bytes[at]!;
+      code = cell[at]!;
       if (code < ZERO || code > NINE) return NOT_A_NUMBER;
       if (code !== ZERO) nonZero = true;
     }
     if (decimals === 0) return NOT_A_NUMBER;
   }
   if (negative && !nonZero) return NOT_A_NUMBER; // -0 would come back as 0
-  if (whole + decimals > 15 && !isHeld(bytes.toString('latin1', from, end), whole)) return NOT_A_NUMBER;
+  if (whole + decimals > 15 && !isHeld(cell.toString('latin1', from, end), whole)) return NOT_A_NUMBER;
   return decimals * 2 + (decimals > 0 && code === ZERO ? ZERO_AT_END : 0);
 }
 

@@ -1,7 +1,7 @@
 /** Types for words: booleans, text as it is, and text in lower case. */
 import type { CellType } from '../../model.js';
 import { jsonString } from '../json/text.js';
-import { BadType, type Converter, type TypeOfColumn } from './type.js';
+import { BadType, type Reader, type TypeOfColumn } from './type.js';
 
 const PLAIN_WORDS = ['true/false', 'yes/no', 'y/n', 'on/off', '1/0'];
 
@@ -13,7 +13,7 @@ export const BOOLEAN_TYPES: readonly CellType[] = [
 ].map((pair) => `boolean:${pair}` as const);
 
 /** @throws BadType for a pair that is none */
-function words(pairs: readonly string[]): Converter {
+function words(pairs: readonly string[]): Reader {
   const known = new Map<string, string>();
   for (const pair of pairs) {
     const [yes, no, more] = pair.toLowerCase().split('/');
@@ -23,13 +23,13 @@ function words(pairs: readonly string[]): Converter {
     known.set(yes, 'true').set(no, 'false');
   }
   return {
-    json: (text) => known.get(text) ?? known.get(text.toLowerCase()) ?? null,
+    read: (text) => known.get(text) ?? known.get(text.toLowerCase()) ?? null,
     cause: () => ({ code: 'form' }),
   };
 }
 
-const LOWER: Converter = {
-  json: (text) => jsonString(text.toLowerCase()),
+const LOWER: Reader = {
+  read: (text) => jsonString(text.toLowerCase()),
   cause: () => ({ code: 'form' }),
 };
 

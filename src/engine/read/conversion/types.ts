@@ -8,7 +8,7 @@ import { DATE_TYPES, loadZones, zoneOf } from './date-types.js';
 import { datePattern } from './dates.js';
 import { NUMBER_TYPES, styleOf } from './numbers.js';
 import { TEXT_TYPES } from './texts.js';
-import { BadType, type Converter, type TypeOfColumn } from './type.js';
+import { BadType, type Converter, scratchText, type TypeOfColumn } from './type.js';
 
 /** A new type is an object in one of these. */
 export const TYPES: readonly TypeOfColumn[] = [...NUMBER_TYPES, ...TEXT_TYPES, ...DATE_TYPES];
@@ -69,7 +69,13 @@ export function cellType(text: string, name: string): CellType | 'auto' {
 /** Null for columns that are sent as they are. Zones must be loaded before it reads. */
 export function converterOf(type: CellType): Converter | null {
   const { name, form, zone } = partsOf(type);
-  return NAMED.get(name)?.parse(form, zone) ?? null;
+  const reader = NAMED.get(name)?.parse(form, zone);
+  if (!reader) return null;
+  const json = (text: string): string | null => {
+    const found = reader.read(text);
+    return found === '' ? scratchText() : found;
+  };
+  return { ...reader, json };
 }
 
 /** The JSON type of what is sent. */

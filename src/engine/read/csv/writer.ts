@@ -5,7 +5,7 @@ import { converterOf, misfit } from '../conversion/types.js';
 import { BLANK, type RowWriter } from '../format.js';
 import { identifierCheck } from '../identifier.js';
 import { EMPTY } from '../item-text.js';
-import { As, type ItemMember, ItemWriter, type Sent } from '../item-writer.js';
+import { As, Converted, type ItemMember, ItemWriter, type Sent } from '../item-writer.js';
 import { membersOf, membersText } from '../json/text.js';
 import { keyStyle } from '../mapping/rules.js';
 import type { Role, Target } from '../mapping/targets.js';
@@ -32,7 +32,7 @@ export class CsvWriter implements RowWriter, Sent {
   isCounted = false;
   id = '';
   company = '';
-  readonly converted: string[];
+  readonly converted: Converted;
   spread = '';
   readonly #input: OpenedInput;
   readonly #id: number;
@@ -62,7 +62,7 @@ export class CsvWriter implements RowWriter, Sent {
     });
     this.#converting = [...this.#members.entries()].filter(([, { converter }]) => converter !== null);
     this.#byKey = new Map(this.#members.map((member) => [member.key, member]));
-    this.converted = this.#members.map(() => '');
+    this.converted = new Converted(this.#members.length);
     this.#items = new ItemWriter(input.kind, this.#members, membersText(input.constants), EMPTY[rules.empty]);
     this.#check = identifierCheck(rules);
     this.#again = input.again ? refusalAgain(input.again, input.columns, this.#pads) : null;
@@ -115,6 +115,7 @@ export class CsvWriter implements RowWriter, Sent {
       if (isWrong) return `has ${row.count} ${cells}, the header has ${targets.length}`;
       row.pad(targets.length);
     }
+    if (this.#converting.length > 1) row.decode();
     if (row.isEmpty(this.#id)) return row.isEmptyFrom(0) ? BLANK : `${idColumn} is empty`;
     const id = row.text(this.#id);
     if (this.#repeatsHeader(id)) return REPEATED_HEADER;
@@ -124,12 +125,13 @@ export class CsvWriter implements RowWriter, Sent {
     if (wrong !== null) return wrong;
     this.id = this.#sent(this.#id, id);
     this.company = this.#sent(this.#company, company);
+    this.converted.out.length = 0;
     for (const [at, { index, target, converter }] of this.#converting) {
       if (row.isEmpty(index)) continue;
       const cell = row.text(index);
-      const json = converter!.json(cell);
+      const json = converter!.read(cell);
       if (json === null) return misfit(target.column, cell, target.pinned!, converter!);
-      this.converted[at] = json;
+      this.converted.set(at, json);
     }
     this.spread = '';
     return this.#spread < 0 || row.isEmpty(this.#spread) ? null : this.#spreadCell(row.text(this.#spread));

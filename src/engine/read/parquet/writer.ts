@@ -1,7 +1,7 @@
 /** Writes the items of rows whose cells are JSON texts: most are copied, others are read again as whole items. */
 import type { ColumnCounter, RowWriter } from '../format.js';
 import { cleaner, identifierCheck } from '../identifier.js';
-import { As, ItemWriter } from '../item-writer.js';
+import { As, Converted, ItemWriter } from '../item-writer.js';
 import { FieldCounter, type FieldPart, JSON_TYPES } from '../json/fields.js';
 import { look } from '../json/look.js';
 import { ItemList } from '../json/records.js';
@@ -51,7 +51,7 @@ export class ParquetWriter implements RowWriter {
   id = '';
   company = '';
   readonly quotes = 0;
-  readonly converted = [];
+  readonly converted = new Converted(0);
   readonly spread = '';
   /** Writes rows that are not copied, as in JSON. */
   readonly items: JsonWriter;

@@ -1,12 +1,6 @@
 /** Conversions of whole inputs: the items that arrive, found patterns, and what the plan suggests. */
 import { describe, expect, it } from 'vitest';
 import type { ProfilesError } from '../../../../src/engine/errors.js';
-import {
-  addCurrency,
-  type Currencies,
-  currenciesOf,
-  mergeCurrencies,
-} from '../../../../src/engine/read/conversion/currency.js';
 import { type MappingRules, NO_RULES } from '../../../../src/engine/read/index.js';
 import { readText } from '../reading.js';
 
@@ -94,20 +88,11 @@ describe('conversions', () => {
     expect(rejected.length).toBe(1);
   });
 
-  it('currencies are the same in batches of any size', () => {
-    const seenIn = (from: number, to: number): Currencies => {
-      const seen = currenciesOf('money')!;
-      for (let n = from; n < to; n++) addCurrency(seen, PRICES[n]!, n);
-      return seen;
-    };
-    const whole = seenIn(0, PRICES.length);
-    expect(whole).toMatchObject({ first: { text: '$2' }, other: { text: '€4' } });
-    for (let a = 0; a <= PRICES.length; a++) {
-      for (let b = a; b <= PRICES.length; b++) {
-        const parts: (Currencies | null)[] = [seenIn(0, a), seenIn(a, b), seenIn(b, PRICES.length)];
-        expect(parts.reduce(mergeCurrencies)).toEqual(whole);
-      }
-    }
+  it('also where they are in different batches', async () => {
+    const many = Array.from({ length: 20_000 }, () => '$2');
+    const text = `company_id,price\n${['1', ...many, '€4'].map((price, n) => `c${n},${price}\n`).join('')}`;
+    const { scan } = await readText('a.csv', text, RULES);
+    expect(scan.warnings[0]?.message).toMatch(/line 3 "\$2" and line 20003 "€4"/);
   });
 
   it.each([
@@ -327,6 +312,70 @@ describe('dates without a pattern', () => {
       message: expect.stringContaining('a.csv:20002: at: "31/12/2024" does not fit date:M/d/yyyy'),
       problem: { code: 'stray_date' },
     });
+  });
+});
+
+describe('the type of a column, and why', () => {
+  const CASES: [type: string, reason: string, cells: string[]][] = [
+    ['integer', 'all 3 values are integers', ['1', '-20', '0']],
+    ['integer', 'all 2 values are integers', ['', '7', '', '8']],
+    ['integer', 'the one value is an integer', ['7']],
+    ['integer', 'all 2 values are integers', ['9007199254740991', '-9007199254740991']],
+    ['string', 'line 3: "9007199254740992"', ['1', '9007199254740992']],
+    ['string', 'line 2: "-9007199254740992"', ['-9007199254740992']],
+    ['string', 'line 2: "9007199254740993"', ['9007199254740993']],
+    ['string', 'line 3: "02139"', ['10001', '02139']],
+    ['string', 'line 2: "007"', ['007', '8', '009']],
+    ['string', 'line 3: "00"', ['0', '00']],
+    ['string', 'line 2: "+49"', ['+49']],
+    ['string', 'line 3: "1e5"', ['1', '1e5']],
+    ['string', 'line 2: "-0"', ['-0']],
+    ['string', 'line 2: "0x1f"', ['0x1f']],
+    ['string', 'line 2: "1,000"', ['1,000']],
+    ['string', 'line 2: " 1"', [' 1']],
+    ['string', 'line 2: "-"', ['-']],
+    ['string', 'line 2: "1."', ['1.']],
+    ['string', 'line 2: ".5"', ['.5']],
+    ['string', 'line 2: "1.2.3"', ['1.2.3']],
+    ['string', 'line 2: "NaN"', ['NaN']],
+    ['string', 'line 2: "Infinity"', ['Infinity']],
+    ['string', 'line 2: "٣"', ['٣']],
+    ['string', 'line 5: "n/a"', ['1', '2', '3', 'n/a', '5']],
+    ['string', 'no values', []],
+    ['string', 'no values', ['', '']],
+    ['number', 'all 2 values are numbers', ['1.5', '2']],
+    ['number', 'all 2 values are numbers', ['-0.5', '0.25']],
+    ['number', 'all 3 values are numbers', ['1.9', '1.1', '12.3']],
+    ['number', 'all 2 values are numbers', ['1.90', '1.10']],
+    ['number', 'the one value is a number', ['0.0000001']],
+    ['number', 'the one value is a number', ['123456789012.345']],
+    ['string', 'line 3: "1.10"', ['1.9', '1.10']],
+    ['string', 'line 2: "1.10"', ['1.10', '1.9']],
+    ['string', 'line 3: "2.0"', ['1', '2.0']],
+    ['string', 'line 2: "0.12345678901234567"', ['0.12345678901234567']],
+    ['string', 'line 2: "-0.0"', ['-0.0', '1.5']],
+    ['string', 'line 2: "01.5"', ['01.5']],
+  ];
+
+  it('is decided over all cells', async () => {
+    const quoted = (cells: readonly string[]): string => cells.map((cell) => `"${cell}"`).join(',');
+    const rows = [0, 1, 2, 3, 4].map((row) =>
+      quoted([`c${row}`, ...CASES.map(([, , cells]) => cells[row] ?? '')]),
+    );
+    const header = quoted(['company_id', ...CASES.map((_, n) => `k${n}`)]);
+    const { scan } = await readText('a.csv', `${[header, ...rows].join('\n')}\n`);
+    const found = scan.columns.slice(1).map(({ type, reason }) => [type, reason]);
+    expect(found).toEqual(CASES.map(([type, reason]) => [type, reason]));
+  });
+
+  it('a number that drops a zero is warned of', async () => {
+    const { scan } = await readText('a.csv', 'company_id,n\nc1,1.95\nc2,1.10\n');
+    expect(scan.warnings).toMatchObject([
+      {
+        message: 'n: trailing zeros are dropped: line 3: "1.10" becomes 1.1',
+        problem: { code: 'digits_lost' },
+      },
+    ]);
   });
 });
 
