@@ -1,8 +1,6 @@
 /** Reads one column of a row group after the other, some rows at a time, as the JSON text of its values. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
 import {
-  type AsyncBuffer,
-  type Awaitable,
   type ColumnChunk,
   type ColumnData,
   type Compressors,
@@ -67,7 +65,6 @@ export class Column {
   readonly member: Member;
   readonly #file: ParquetFile;
   readonly #isFlat: boolean;
-  readonly #bytes: AsyncBuffer;
   readonly #metadata: FileMetaData | null;
   readonly #rows: number;
   readonly #step: number;
@@ -100,7 +97,6 @@ export class Column {
     this.#file = file;
     // Of a nested column without an index, the library decodes all rows each time.
     this.#step = isFlat || this.#isIndexed ? STEP_ROWS : rows;
-    this.#bytes = isFlat && !this.#isIndexed && rows > STEP_ROWS ? remembering(file.bytes) : file.bytes;
     this.#write = this.#writer(member);
   }
 
@@ -161,7 +157,7 @@ export class Column {
     }
     const chunks: ColumnData[] = [];
     const reading = parquetRead({
-      file: this.#bytes,
+      file: this.#file.bytes,
       metadata: this.#metadata,
       columns: ['0'],
       // Without an index, a page that ends where the range begins would be decoded, too.
@@ -265,18 +261,6 @@ const jsonText =
     } catch {} // sent as text, or rejected with the same reason as in other formats
     return jsonString(text);
   };
-
-/** Remembers the last part that was read: the library asks for a column's bytes in each step. */
-function remembering({ byteLength, slice }: AsyncBuffer): AsyncBuffer {
-  let last: { start: number; end: number | undefined; bytes: Awaitable<ArrayBuffer> } | undefined;
-  return {
-    byteLength,
-    slice(start, end) {
-      if (last?.start !== start || last.end !== end) last = { start, end, bytes: slice(start, end) };
-      return last.bytes;
-    },
-  };
-}
 
 /** A command that writes a file again, with pages and row groups that the library reads. */
 function rewriting(path: string): string {

@@ -112,20 +112,19 @@ function oddRows(
   before: number,
   file: string,
 ): OddRow[] {
-  const bad = new Set(columns.flatMap((column) => [...column.bad.keys()]));
-  const rows = [...bad].filter((row) => row >= first && row < end).sort((a, b) => a - b);
-  return rows.flatMap((row): OddRow[] => {
-    const reasons = columns.flatMap((column) => {
-      const error = column.bad.get(row);
-      if (error === undefined) return [];
-      if (error.shown === null) {
+  const reasons = new Map<number, string>();
+  for (const { bad, member } of columns) {
+    for (const [row, { message, shown }] of bad) {
+      if (row < first || row >= end) continue;
+      if (shown === null) {
         const hint = 'fix the value, and export the file again';
-        throw new InputError(error.message, { file, line: before + row + 1, hint });
+        throw new InputError(message, { file, line: before + row + 1, hint });
       }
-      return column.member.rejects ? `${column.member.node.element.name}: ${error.message}` : [];
-    });
-    return reasons.length === 0 ? [] : [{ number: row - first, cells: [], reason: reasons[0]! }];
-  });
+      if (member.rejects && !reasons.has(row)) reasons.set(row, `${member.node.element.name}: ${message}`);
+    }
+  }
+  const rows = [...reasons].sort(([a], [b]) => a - b);
+  return rows.map(([row, reason]) => ({ number: row - first, cells: [], reason }));
 }
 
 /** How each column of the file goes into items. */
