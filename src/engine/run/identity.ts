@@ -30,19 +30,8 @@ export function identityOf(
   inputs: readonly { digest: string; kind: Kind }[],
   options: ImportOptions,
 ): string {
-  const {
-    kind,
-    id,
-    companyId,
-    userId,
-    byKind,
-    format,
-    encoding,
-    sheet,
-    jsonPath,
-    rules,
-    roundNumbers = false,
-  } = options;
+  const { kind, id, companyId, userId, byKind, rules } = options;
+  const { format, encoding, sheet, jsonPath, roundNumbers = false } = options;
   const { where = [], limit, maxCellBytes, maxColumns, maxDepth, chunkBytes } = options;
   const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
   const mapping = [kind, id, companyId, userId, byKind, rules];

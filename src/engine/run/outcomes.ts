@@ -63,24 +63,22 @@ async function write(path: string, rows: RunRows, { inputs }: Scanned, signals: 
       throw new OutputError(path, error);
     });
   const { head, line } = /\.(?:ndjson|jsonl)$/i.test(path) ? NDJSON : CSV;
-  let file: Replacement | null = null;
-  let pending = head;
+  const file = await attempt(Replacement.begin(path, signals));
   try {
+    let pending = head;
     for (const [index, input] of inputs.entries()) {
       for await (const batch of rows.walk(index, input)) {
         for (const row of batch) pending += line(input.opened.path, row);
         if (pending.length < BUFFERED) continue;
-        file ??= await attempt(Replacement.begin(path, signals));
         await attempt(file.write(pending));
         pending = '';
       }
     }
-    file ??= await attempt(Replacement.begin(path, signals));
     await attempt(file.write(pending));
     await attempt(file.commit());
-    file = null;
-  } finally {
-    await file?.discard();
+  } catch (error) {
+    await file.discard();
+    throw error;
   }
 }
 

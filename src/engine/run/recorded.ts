@@ -17,6 +17,7 @@ import { replaceFile } from '../util/replace-file.js';
 import type { ImportDeps } from './deps.js';
 import { type DigestedInput, digestInputs, expandInputs, fetchSource, type Located } from './sources.js';
 import type { Start } from './start.js';
+import { keptPairs } from './stored-options.js';
 
 interface RecordedInput {
   path: string;
@@ -106,15 +107,6 @@ export async function keepPlaces(
   });
 }
 
-/** Empty if this machine does not have the file, or only a part of it. */
-function readPlaces(run: string, { spools }: Pick<State, 'spools'>): Map<number, string> {
-  try {
-    return new Map(JSON.parse(spools.read(run, PLACES_FILE)) as [number, string][]);
-  } catch {
-    return new Map();
-  }
-}
-
 type Copy = () => Parameters<typeof fetchSource>[1];
 
 /**
@@ -143,7 +135,7 @@ export async function* locate(
     const message = `is not an input of ${record.name}, or its content has changed`;
     throw new InputError(message, { file: stray.path, hint: record.otherwise });
   }
-  const places = readPlaces(record.run, deps.state);
+  const places = keptPairs<number, string>(deps.state, record.run, PLACES_FILE);
   const found: Located[] = [];
   for (const [index, input] of record.inputs.entries()) {
     const at = others.findIndex(({ digest }) => digest === input.digest);

@@ -150,15 +150,8 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
         return;
       }
       const { bytes, total } = next.value;
-      yield {
-        type: 'progress',
-        phase: 'downloading',
-        kind: null,
-        rows: 0,
-        total_rows: null,
-        bytes,
-        total_bytes: total,
-      };
+      const counts = { kind: null, rows: 0, total_rows: null, bytes, total_bytes: total };
+      yield { type: 'progress', phase: 'downloading', ...counts };
     }
   } finally {
     await receiving.return(undefined as never);

@@ -104,10 +104,10 @@ export async function storeOptions(
   return stored;
 }
 
-/** By digest: the values that this machine has. */
-function keptValues(state: State, run: string): Map<string, string> {
+/** Pairs in a private file of a run. Empty if this machine does not have the file, or only a part of it. */
+export function keptPairs<K, V>({ spools }: Pick<State, 'spools'>, run: string, file: string): Map<K, V> {
   try {
-    return new Map(JSON.parse(state.spools.read(run, VALUES_FILE)) as [string, string][]);
+    return new Map(JSON.parse(spools.read(run, file)) as [K, V][]);
   } catch {
     return new Map();
   }
@@ -120,7 +120,7 @@ function keptValues(state: State, run: string): Map<string, string> {
  */
 export function restoreOptions(state: State, stored: StoredRun, given: Repeated = {}): ImportOptions {
   const { run, options } = stored;
-  const kept = keptValues(state, run);
+  const kept = keptPairs<string, string>(state, run, VALUES_FILE);
   const again = { set: new Map<string, string>(), where: new Map<string, string>() };
   for (const value of namedIn(given)) again[value[0]].set(digestOf(state.secret, ...value), value[2]);
   const isGiven = { set: given.sets !== undefined, where: given.where !== undefined };
