@@ -17,11 +17,6 @@ describe.runIf(hasPostgres).each(ways)('the driver, %s', (way) => {
 
   testDatabase(test);
 
-  test('a NUL, which a text cannot have here, is replaced', async ({ words }) => {
-    const query = sql`SELECT ${'a\0b'} AS word`;
-    expect(await words.read((on) => on.get(query))).toEqual({ word: 'a\uFFFDb' });
-  });
-
   test('rows are as of one moment, while others write', async ({ db, words }) => {
     const other = await db.open();
     db.sql("INSERT INTO words (word, size) SELECT 'n' || i, i FROM generate_series(1, 100) AS i");

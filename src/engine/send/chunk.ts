@@ -183,7 +183,10 @@ export function rowsToRecord(chunk: Chunk): RequestRows {
     };
   };
   return {
-    lines: chunk.parts.map(({ input }, part) => ({ input, lines: inPart(chunk, part, chunk.lines) })),
+    sent: {
+      ids: chunk.prints.ids,
+      lines: chunk.parts.map(({ input }, part) => ({ input, lines: inPart(chunk, part, chunk.lines) })),
+    },
     leftOut: listed(null),
     overtaken: listed('submitted'),
     doubtful: listed('unknown'),

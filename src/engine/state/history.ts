@@ -23,17 +23,12 @@ interface HashedRows {
   lines: readonly InputLines[];
 }
 
-/** Rows of a request. */
-export interface RequestRows {
-  /** Lines of the rows that are sent, in the order of the hashes of their ids. */
-  lines: readonly InputLines[];
-  /** Rows that are not sent, because their ids were sent later, and that were not sent before. */
-  leftOut: HashedRows;
-  /** The same, and the service had acknowledged them before. */
-  overtaken: HashedRows;
-  /** The same, and they may have arrived before. */
-  doubtful: HashedRows;
-}
+/**
+ * Rows of a request: those that are sent, and those that are not, because their ids were sent later, and that were not
+ * sent before (`leftOut`), that the service had acknowledged before (`overtaken`), or that may have arrived before
+ * (`doubtful`).
+ */
+export type RequestRows = Record<'sent' | 'leftOut' | 'overtaken' | 'doubtful', HashedRows>;
 
 /** The stored number of each kind of entry. */
 export const WHAT = { sent: 0, leftOut: 1, rejected: 2, identify: 3, overtaken: 4, doubtful: 5 } as const;
@@ -124,7 +119,7 @@ export class History {
       await tx.run(
         sql`DELETE FROM history WHERE run = ${run} AND kind = ${kind} AND what = ${WHAT.rejected}`,
       );
-      await add(tx, 'rejected', { run, scope, kind, seq: null, at }, rows);
+      await addHistory(tx, 'rejected', { run, scope, kind, at }, rows);
     });
   }
 
@@ -141,57 +136,43 @@ export class History {
   }
 }
 
-/** The request of an entry, and when it was sent, milliseconds since the epoch. */
+/** The request of an entry, or the send of a profile; and when it was sent, milliseconds since the epoch. */
 interface Of {
-  run: string;
   scope: Scope;
   kind: Kind;
-  seq: number | null;
   at: number;
+  run?: string;
+  seq?: number;
+  send?: number;
 }
 
 /** Records the rows of a request that is about to be sent, in place of those of its last attempt. */
 export async function putHistory(
   tx: Transaction,
-  of: Of,
-  ids: BigUint64Array,
-  { lines, leftOut, overtaken, doubtful }: RequestRows,
+  of: Of & { run: string; seq: number },
+  rows: RequestRows,
 ): Promise<void> {
   const last = await tx.all<{ what: number; at: number }>(
     sql`DELETE FROM history WHERE run = ${of.run} AND seq = ${of.seq} RETURNING what, at`,
   );
   // When it was sent first.
   const before = Math.min(of.at, ...last.filter(({ what }) => what !== WHAT.leftOut).map(({ at }) => at));
-  await add(tx, 'sent', of, { ids, lines });
-  await add(tx, 'leftOut', of, leftOut);
-  await add(tx, 'overtaken', { ...of, at: before }, overtaken);
-  await add(tx, 'doubtful', { ...of, at: before }, doubtful);
+  for (const what of ['sent', 'leftOut', 'overtaken', 'doubtful'] as const) {
+    const isBefore = what === 'overtaken' || what === 'doubtful';
+    await addHistory(tx, what, isBefore ? { ...of, at: before } : of, rows[what]);
+  }
 }
 
-async function add(tx: Transaction, what: What, of: Of, { ids, lines }: HashedRows): Promise<void> {
+/** Records rows. What becomes of a profile that `identify` sends is not known until its entry is changed. */
+export async function addHistory(
+  tx: Transaction,
+  what: What,
+  of: Of,
+  { ids, lines }: HashedRows,
+): Promise<void> {
   if (ids.length === 0) return;
   const row = { ...of, scope: idOf(of.scope), what: WHAT[what], ids: packIds(ids), lines: packLines(lines) };
   await tx.run(insertInto('history', row));
-}
-
-/** Records a profile that `identify` sends. Its outcome is unknown until `noteProfile`. */
-export async function putProfile(
-  tx: Transaction,
-  send: number,
-  { scope, kind, at }: Pick<Of, 'scope' | 'kind' | 'at'>,
-  ids: BigUint64Array,
-): Promise<void> {
-  const row = { what: WHAT.identify, scope: idOf(scope), kind, send, at, ids: packIds(ids) };
-  await tx.run(insertInto('history', row));
-}
-
-/** Records the outcome of such a profile, or the job that will have it. */
-export async function noteProfile(
-  tx: Transaction,
-  send: number,
-  { note = null, job = null }: { note?: string | null; job?: string | null },
-): Promise<void> {
-  await tx.run(sql`UPDATE history SET note = ${note}, job_id = ${job} WHERE send = ${send}`);
 }
 
 const ID_BYTES = 6;

@@ -4,7 +4,7 @@ import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import { type Access, addScope, idOf, type Scope } from './access.js';
 import { type Sql, STORED, sql, storedJson, type Transaction, upsertInto } from './database.js';
-import { endJob, linkProfile } from './send-table.js';
+import { endJob, SEND } from './send-table.js';
 
 /** A job that a command submitted, as it was last seen. */
 export interface KnownJob {
@@ -65,7 +65,12 @@ export class Jobs {
     return this.access.write(async (tx) => {
       await addScope(tx, scope);
       await putJob(tx, scope, job, { ...from, run: null }, this.access.time());
-      if (send !== undefined) await linkProfile(tx, send, job.job_id, doubt ? this.access.now() : null);
+      if (send === undefined) return;
+      await tx.run(
+        sql`UPDATE sends SET state = ${SEND.pending}, doubt = ${doubt ? this.access.now() : null}, job_id = ${job.job_id}
+          WHERE send = ${send}`,
+      );
+      await tx.run(sql`UPDATE history SET job_id = ${job.job_id} WHERE send = ${send}`);
     });
   }
 

@@ -55,9 +55,12 @@ export interface PostgresHost {
 }
 
 /** Null: not given. `options` are those of the connection, like `PGOPTIONS`. */
-type Optional = 'password' | 'passfile' | 'sslrootcert' | 'sslcert' | 'sslkey' | 'options';
+const OPTIONAL = ['password', 'passfile', 'sslrootcert', 'sslcert', 'sslkey', 'options'] as const;
+type Optional = Record<(typeof OPTIONAL)[number], string | null>;
 
-export interface PostgresLocation extends Record<Optional | 'home', string | null> {
+export interface PostgresLocation extends Optional {
+  /** Where files of libpq may be. */
+  home: string | null;
   /** Tried in order until one can be written to. */
   hosts: readonly PostgresHost[];
   user: string;
@@ -157,14 +160,9 @@ export function readPostgresUrl(
     hosts,
     name: `postgres://${shownUser}@${hosts.map(shown).join(',')}/${database}?schema=${schema}`,
     home: env.HOME || env.APPDATA || null,
-    password: value('password'),
-    passfile: value('passfile'),
+    ...(Object.fromEntries(OPTIONAL.map((name) => [name, value(name)])) as Optional),
     sslmode: word('sslmode', SSL_MODES, 'prefer'),
-    sslrootcert: value('sslrootcert'),
-    sslcert: value('sslcert'),
-    sslkey: value('sslkey'),
     requireChannelBinding: word('channel_binding', ['disable', 'prefer', 'require'], 'prefer') === 'require',
-    options: value('options'),
     applicationName: value('application_name') ?? 'profiles',
     connectTimeoutMs: 1_000 * (seconds('connect_timeout', 0) || CONNECT_SECONDS),
     leaseMs,

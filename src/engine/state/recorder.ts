@@ -153,7 +153,7 @@ export class Requests {
       await unlinkSends(tx, sql`run = ${run} AND seq = ${seq}`);
       // Rows that are rejected before they are sent are only noted.
       if (state !== 'rejected') await this.#send(tx, recorded, sent);
-      if (sent.rows) await putHistory(tx, { run, scope, kind, seq, at: now }, sent.prints.ids, sent.rows);
+      if (sent.rows) await putHistory(tx, { run, scope, kind, seq, at: now }, sent.rows);
     }
     if (job) await putJob(tx, scope, job, { run, kind, rows: request.rows }, this.access.time());
     // The send of an intent was added with this state above.

@@ -72,17 +72,11 @@ export const isCompleted = (r: RequestRecord): boolean => r.rows > 0 && requestS
 export const isDecided = (chain: readonly RequestRecord[]): boolean =>
   chain.some((r) => isClosed(requestStatus(r))) || classOf(chain).rows !== 'unsent';
 
-const NOTHING = {
-  submitted: 0,
-  /** Of those submitted, the ones that jobs have reported as completed. */
-  completed: 0,
-  merged: 0,
-  unchanged: 0,
-  rejected: 0,
-  unknown: 0,
-  /** Unsent or unknown rows that a resume leaves as they are. */
-  given_up: 0,
-};
+/**
+ * `completed`: of those submitted, the ones that jobs have reported as completed. `given_up`: unsent or unknown rows that a
+ * resume leaves as they are.
+ */
+const NOTHING = { submitted: 0, completed: 0, merged: 0, unchanged: 0, rejected: 0, unknown: 0, given_up: 0 };
 
 /** Counts of rows, except those of the plan. */
 export type RowTotals = typeof NOTHING;

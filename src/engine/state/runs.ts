@@ -195,12 +195,9 @@ export class Runs {
    * the lock, since then none of them is running.
    */
   async markCrashed(scope: Scope, kind: Kind): Promise<void> {
-    await this.access.write((tx) =>
-      tx.run(
-        sql`UPDATE runs SET status = 'crashed'
-          WHERE status = 'running' AND scope = ${idOf(scope)} AND kinds LIKE '%' || ${kind} || '%'`,
-      ),
-    );
+    const its = sql`scope = ${idOf(scope)} AND kinds LIKE '%' || ${kind} || '%'`;
+    const crashed = sql`UPDATE runs SET status = 'crashed' WHERE status = 'running' AND ${its}`;
+    await this.access.write((tx) => tx.run(crashed));
   }
 
   /** Records the path of the rejects file of an input; null if it has none. */

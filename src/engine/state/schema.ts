@@ -3,6 +3,7 @@
  * mark (`markOf`) in `PRAGMA user_version`, PostgreSQL in the comment of its table `meta`.
  */
 import { hash } from 'node:crypto';
+import { StateError } from '../errors.js';
 
 /** The tables. `docs/state.md` has what is said of each: what a row is, who writes it, and when it is deleted. */
 const TABLES = [
@@ -194,11 +195,23 @@ export function markOf(migrations: readonly string[]): number {
   return (Number.parseInt(hash('sha256', migrations[0]!).slice(0, 8), 16) >>> 11) * MOST + migrations.length;
 }
 
-/** How many of the migrations a database with this mark has, 0 if it is new; null if another build made it. */
-export function appliedOf(mark: number, migrations: readonly string[]): number | null {
-  if (mark === 0) return 0;
-  const missing = markOf(migrations) - mark;
-  return missing >= 0 && missing < migrations.length ? migrations.length - missing : null;
+/**
+ * The migrations that a database with this mark lacks; 0: a new one.
+ * @param name for errors. @param place what to use another one of
+ * @throws StateError if another build made it
+ */
+export function missingIn(
+  mark: number,
+  migrations: readonly string[],
+  { name, place }: { name: string; place: 'folder' | 'schema' },
+): readonly string[] {
+  const missing = mark === 0 ? migrations.length : markOf(migrations) - mark;
+  const isKnown = mark === 0 || (missing >= 0 && missing < migrations.length);
+  if (isKnown) return migrations.slice(migrations.length - missing);
+  throw new StateError(`${name} was written by another version of profiles`, {
+    hint: `use that version, or another ${place}`,
+    problem: { code: 'state_version' },
+  });
 }
 
 /** SQL that defines tables, in which texts are compared byte by byte, as in SQLite. SQLite knows the other types, too. */

@@ -9,7 +9,6 @@ import type { Kind } from '../model.js';
 import { isFinal } from '../service/names.js';
 import { idOf, type Scope } from './access.js';
 import { insertInto, joined, type Reader, raw, type Sql, sql, type Transaction } from './database.js';
-import { noteProfile } from './history.js';
 import type { RequestRecord } from './requests.js';
 
 /**
@@ -81,19 +80,6 @@ export async function updateSend(
       WHERE run = ${run} AND seq = ${seq}
         AND state IN (${joined([SEND.pending, ...(state === 'intent' ? [SEND.dead] : [])])})`,
   );
-}
-
-/** Records the job of a single profile, which ends its doubt or not. */
-export async function linkProfile(
-  tx: Transaction,
-  send: number,
-  job: string,
-  doubt: number | null,
-): Promise<void> {
-  await tx.run(
-    sql`UPDATE sends SET state = ${SEND.pending}, doubt = ${doubt}, job_id = ${job} WHERE send = ${send}`,
-  );
-  await noteProfile(tx, send, { job });
 }
 
 /**

@@ -4,7 +4,7 @@ import type { Kind } from '../model.js';
 import { classOf, isInDoubt, requestStatus } from '../states.js';
 import { type Access, addScope, nextNumber, refuseMoved, type Scope } from './access.js';
 import { type Reader, type Sql, sql } from './database.js';
-import { noteProfile, putProfile } from './history.js';
+import { addHistory } from './history.js';
 import { type RequestRecord, requestsOf } from './requests.js';
 import { idsOf, putIds, rowsOf } from './rows.js';
 import { RunRequests } from './run-requests.js';
@@ -91,10 +91,9 @@ export class SentIds {
     for (const id of ids) {
       for (let row = this.#rows.rowOf(id); row !== 0; row = this.#before[row]!) found.add(this.#sendOf[row]!);
     }
-    return [...found]
-      .sort((a, b) => a - b)
-      .map((index) => ({ job_id: this.sends[index]!.job_id!, run: this.sends[index]!.run }))
-      .filter(({ job_id }) => !this.#ended.has(job_id));
+    return this.sends
+      .filter(({ job_id }, index) => found.has(index) && !this.#ended.has(job_id!))
+      .map(({ job_id, run }) => ({ job_id: job_id!, run }));
   }
 
   /** Removes a job that has ended. */
@@ -182,10 +181,10 @@ export class Sends {
     return this.access.read(async (on) => {
       const sends = await on.all<SentRows & { seq: number }>(sentRows(where));
       const placed = sends.map((send) => ({ ...send, place: placeOf(send.seq) }));
-      const counted = placed.filter(({ place }) => place > 0);
+      placed.sort((a, b) => a.place - b.place || a.send - b.send);
       return SentIds.read(
         on,
-        counted.sort((a, b) => a.place - b.place || a.send - b.send),
+        placed.filter(({ place }) => place > 0),
       );
     });
   }
@@ -219,7 +218,7 @@ export class Sends {
       const of = { scope, kind, run: IDENTIFY, seq: null, state: SEND.dead, doubt: now };
       await addSend(tx, send, of);
       await putIds(tx, send, ids);
-      await putProfile(tx, send, { scope, kind, at: now }, ids);
+      await addHistory(tx, 'identify', { scope, kind, at: now, send }, { ids, lines: [] });
       return send;
     });
   }
@@ -233,7 +232,7 @@ export class Sends {
     const since = doubt ? this.access.now() : null;
     return this.access.write(async (tx) => {
       await tx.run(sql`UPDATE sends SET doubt = ${since} WHERE send = ${send}`);
-      await noteProfile(tx, send, { note });
+      await tx.run(sql`UPDATE history SET note = ${note} WHERE send = ${send}`);
     });
   }
 

@@ -31,7 +31,7 @@ describe('SQLite', () => {
   });
 });
 
-test('a damaged file is an error of the state; wrong SQL is not', async ({ folder, words }) => {
+test('a damaged file is an error of the state', async ({ folder }) => {
   const file = join(folder, 'state.db');
   const whole = new DatabaseSync(file);
   whole.exec('CREATE TABLE words (word TEXT)');
@@ -53,7 +53,4 @@ test('a damaged file is an error of the state; wrong SQL is not', async ({ folde
     });
   }
   await damaged.close();
-  await expect(words.read((on) => on.all('SELECT nothing'))).rejects.toMatchObject({
-    code: 'ERR_SQLITE_ERROR',
-  });
 });

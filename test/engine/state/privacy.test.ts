@@ -62,7 +62,7 @@ async function leaveTraces(state: State, id: string): Promise<void> {
   };
   await state.runs.start(aRun({ scope }));
   const rows = {
-    lines: [{ input: 0, lines: [2] }],
+    sent: { ids: prints.ids, lines: [{ input: 0, lines: [2] }] },
     leftOut: { ids: prints.ids, lines: [{ input: 0, lines: [2] }] },
     overtaken: { ids: prints.ids, lines: [{ input: 0, lines: [2] }] },
     doubtful: { ids: prints.ids, lines: [{ input: 0, lines: [2] }] },

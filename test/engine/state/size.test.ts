@@ -62,7 +62,8 @@ test('rows that are kept for their history take at most 8 bytes each on disk, an
       const ids = hashes(from, 0n);
       const lines = Uint32Array.from(ids, (_, row) => from + row + 2);
       const none = { ids: ids.subarray(0, 0), lines: [] };
-      const rows = { lines: [{ input: 0, lines }], leftOut: none, overtaken: none, doubtful: none };
+      const sent = { ids, lines: [{ input: 0, lines }] };
+      const rows = { sent, leftOut: none, overtaken: none, doubtful: none };
       const prints = { ids, contents: ids, records: ids };
       await open.requests.record(
         name,

@@ -34,10 +34,11 @@ async function stateWith(thread: URL | null, folder = scratch()) {
   await state.runs.start(aRun());
   if (thread) await state.requests.startWriter();
   const none = { ids: new BigUint64Array(), lines: [] };
-  const rows = { lines: [{ input: 0, lines: [2, 3, 4] }], leftOut: none, overtaken: none, doubtful: none };
   /** Records a request, an intent with its rows. */
   const record = (request: RequestRecord, pairs: [number, number][] | null, shared: bigint[] = []) => {
     const prints = pairs && printsOf(...pairs);
+    const sent = { ids: prints?.ids ?? none.ids, lines: [{ input: 0, lines: [2, 3, 4] }] };
+    const rows = { sent, leftOut: none, overtaken: none, doubtful: none };
     return state.requests.record(RUN, SCOPE, 'companies', request, prints, new Set(shared), prints && rows);
   };
   return { ...state, clock, record, folder, close: () => state.close() };

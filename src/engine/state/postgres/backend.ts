@@ -1,10 +1,10 @@
 /** The PostgreSQL backend, which several machines can share. */
 import { hostname } from 'node:os';
-import { ConfigError, StateError } from '../../errors.js';
+import { ConfigError } from '../../errors.js';
 import type { Backend } from '../backend.js';
 import { sql } from '../database.js';
 import type { PostgresLocation } from '../location.js';
-import { appliedOf, forPostgres, MIGRATIONS, markOf } from '../schema.js';
+import { forPostgres, MIGRATIONS, markOf, missingIn } from '../schema.js';
 import { lockOf, PostgresDatabase } from './database.js';
 import { Leases } from './lease.js';
 import { literal, quoted } from './session.js';
@@ -24,19 +24,11 @@ export async function openPostgres(location: PostgresLocation, signal?: AbortSig
     await db.close();
     throw error;
   }
-  const locks = new Leases(db);
   return {
     name: location.name,
     machine: hostname(),
-    db: {
-      read: (work) => db.read(work),
-      write: (work) => db.write(work),
-      async close() {
-        await locks.close();
-        await db.close();
-      },
-    },
-    locks,
+    db,
+    locks: new Leases(db),
     size: async () => {
       const query = sql`SELECT coalesce(sum(pg_total_relation_size(pg_class.oid)), 0) AS bytes
         FROM pg_class JOIN pg_namespace ON pg_namespace.oid = relnamespace
@@ -61,7 +53,7 @@ export async function prepareSchema(db: PostgresDatabase, migrations = MIGRATION
   const name = literal(location.schema);
   await db.own('open the state database', async (session) => {
     // Reads the catalog tables, because what the connection has cached may be older than the lock.
-    const find = async (): Promise<{ made: number; applied: number }> => {
+    const find = async (): Promise<{ made: number; missing: readonly string[] }> => {
       const [result] = await session.script([
         `SELECT current_setting('server_version_num')::int AS server,
            EXISTS (SELECT 1 FROM pg_namespace WHERE nspname = ${name}) AS made,
@@ -73,24 +65,19 @@ export async function prepareSchema(db: PostgresDatabase, migrations = MIGRATION
         const version = Math.floor(server / 10_000);
         throw new ConfigError(`${location.name} is PostgreSQL ${version}, and 13 or later is needed`);
       }
-      const applied = appliedOf(mark, migrations);
-      if (applied !== null) return { made, applied };
-      throw new StateError(`${location.name} was written by another version of profiles`, {
-        hint: 'use that version, or another schema',
-        problem: { code: 'state_version' },
-      });
+      return { made, missing: missingIn(mark, migrations, { name: location.name, place: 'schema' }) };
     };
-    if ((await find()).applied === migrations.length) return;
+    if ((await find()).missing.length === 0) return;
     await session.script([
       'BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE',
       `SELECT pg_advisory_xact_lock(${lockOf(location.schema)})`,
     ]);
-    const again = await find();
+    const { made, missing } = await find();
     await session.script([
       // Created only if missing, so that roles without the right to create schemas can use an existing one.
-      ...(again.made === 1 ? [] : [`CREATE SCHEMA ${schema}`]),
+      ...(made === 1 ? [] : [`CREATE SCHEMA ${schema}`]),
       `SET LOCAL search_path TO ${schema}, pg_catalog`,
-      ...migrations.slice(again.applied).map(forPostgres),
+      ...missing.map(forPostgres),
       `COMMENT ON TABLE meta IS '${markOf(migrations)}'`,
       'COMMIT',
     ]);

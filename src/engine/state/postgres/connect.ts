@@ -10,14 +10,11 @@ import pg, { type Client, type ClientConfig } from 'pg';
 import { ConfigError } from '../../errors.js';
 import type { PostgresHost, PostgresLocation } from '../location.js';
 
-/** Type ids in `pg_type`. */
-const OID = { bool: 16, int8: 20, numeric: 1700 } as const;
-
-/** Parses int8 and numeric as numbers, and booleans as 0 and 1, as in SQLite. */
+/** Parses int8 (20 in `pg_type`) and numeric (1700) as numbers, and booleans (16) as 0 and 1, as in SQLite. */
 const TYPES: NonNullable<ClientConfig['types']> = {
   getTypeParser: ((oid: number, format?: 'text' | 'binary') => {
-    if (oid === OID.int8 || oid === OID.numeric) return Number;
-    if (oid === OID.bool) return (value: string) => (value === 't' ? 1 : 0);
+    if (oid === 20 || oid === 1700) return Number;
+    if (oid === 16) return (value: string) => (value === 't' ? 1 : 0);
     return pg.types.getTypeParser(oid, format as 'text');
   }) as typeof pg.types.getTypeParser,
 };

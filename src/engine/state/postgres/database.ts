@@ -10,15 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StateError } from '../../errors.js';
 import { type Database, type Query, type Reader, type Transaction, Turns } from '../database.js';
 import type { PostgresLocation } from '../location.js';
-import {
-  failureOf,
-  isPassing,
-  isWorthWaiting,
-  keepsConnection,
-  literal,
-  quoted,
-  Session,
-} from './session.js';
+import { failureOf, isPassing, literal, quoted, Session } from './session.js';
 
 /** Time limits in milliseconds. */
 export const PATIENCE = {
@@ -46,6 +38,7 @@ export interface Fence {
   sql(): string | null;
   /** @param rows the result of the query. @throws if this process must not write anymore */
   verify(rows: readonly Record<string, unknown>[]): void;
+  close(): Promise<void>;
 }
 
 export class PostgresDatabase implements Database {
@@ -112,6 +105,7 @@ export class PostgresDatabase implements Database {
   }
 
   async close(): Promise<void> {
+    await this.fence?.close();
     await this.#turns.take(() => {});
     // It names the schema, because it runs outside a transaction, without a search path.
     const forget = `DELETE FROM ${quoted(this.location.schema)}.writers WHERE writer = ${this.#writer}`;
@@ -184,7 +178,7 @@ export class PostgresDatabase implements Database {
 
   /**
    * Retries temporary failures for `retryMs`, counted from the first one. If the database has never answered,
-   * most failures to connect are not retried (`isWorthWaiting`).
+   * its address is probably wrong, and nothing is retried.
    */
   async #retrying<T>(doing: string, attempt: () => Promise<T>): Promise<T> {
     let until = Number.POSITIVE_INFINITY;
@@ -193,12 +187,11 @@ export class PostgresDatabase implements Database {
         return await attempt();
       } catch (error) {
         until = Math.min(until, performance.now() + this.patience.retryMs);
-        const mayPass = this.#isReached ? isPassing(error) : isWorthWaiting(error);
+        const mayPass = this.#isReached && isPassing(error);
         if (!mayPass || this.signal?.aborted || performance.now() + pause >= until) {
           this.#isReached &&= !mayPass; // later calls do not wait as long again
           throw failureOf(error, doing, this.location);
         }
-        if (keepsConnection(error)) continue;
         await sleep(pause, undefined, { signal: this.signal }).catch(() => {});
       }
     }

@@ -83,9 +83,12 @@ export class Leases implements Fence, Locks {
   readonly check = (): void => {
     const { leaseMs } = this.db.location;
     for (const { kind, pulse } of this.#held) {
-      if (isLost(pulse)) throw lost(kind, null);
+      if (isLost(pulse)) throw lost(notHeld(kind));
       const since = sincePulse(pulse, this.now());
-      if (leaseMs - since < leaseMs / 3) throw notRenewed(kind, since);
+      if (leaseMs - since >= leaseMs / 3) continue;
+      const seconds = Math.round(since / 1_000);
+      const what = `the lock on imports of ${kind} was not renewed for ${seconds} s`;
+      throw lost(`${what}, so another import may take over`);
     }
   };
 
@@ -107,7 +110,9 @@ export class Leases implements Fence, Locks {
       if (row?.owner === lease.owner && row.epoch === lease.epoch) continue;
       markLost(lease.pulse);
       // The new owner may have released it already, but its description stays. `unlock` leaves none.
-      throw lost(lease.kind, row?.holder ? `${row.holder} on ${row.machine}` : null);
+      if (!row?.holder) throw lost(notHeld(lease.kind));
+      const by = `${row.holder} on ${row.machine}`;
+      throw lost(`${by} took over the lock on imports of ${lease.kind}`, by);
     }
   }
 
@@ -146,15 +151,7 @@ const lockOf = ({ holder, machine, fresh, ...row }: Row): HeldLock => ({
   fresh: fresh === 1,
 });
 
-const lost = (kind: string, by: string | null): LockLostError =>
-  new LockLostError(
-    by === null
-      ? `this import no longer holds the lock on imports of ${kind}; nothing more is sent`
-      : `${by} took over the lock on imports of ${kind}; nothing more is sent`,
-    by,
-  );
+const lost = (what: string, by: string | null = null): LockLostError =>
+  new LockLostError(`${what}; nothing more is sent`, by);
 
-const notRenewed = (kind: string, sinceMs: number): LockLostError =>
-  new LockLostError(
-    `the lock on imports of ${kind} was not renewed for ${Math.round(sinceMs / 1_000)} s, so another import may take over; nothing more is sent`,
-  );
+const notHeld = (kind: string): string => `this import no longer holds the lock on imports of ${kind}`;

@@ -1,7 +1,7 @@
 /** One connection to PostgreSQL: runs queries with a deadline, and knows whether it can still be used after a failure. */
 import type { Client, QueryResult } from 'pg';
 import { ProfilesError, StateError } from '../../errors.js';
-import { type Query, raw, sql, textOf, type Value } from '../database.js';
+import { type Query, raw, sql, textOf } from '../database.js';
 import type { PostgresLocation } from '../location.js';
 import { connect } from './connect.js';
 
@@ -15,16 +15,11 @@ export const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"
 export const literal = (text: string): string =>
   `${text.includes('\\') ? ' E' : ''}'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'`;
 
-/** Makes a value for `pg`. Replaces NUL, which a text in PostgreSQL cannot contain. */
-const parameter = (value: Value): unknown =>
-  typeof value === 'string' ? value.replaceAll('\0', '\uFFFD') : value;
-
 export class Session {
   #isBroken = false;
   #cursors = 0;
+  /** Of the query without an answer. */
   #deadline: NodeJS.Timeout | undefined;
-  /** Number of queries without an answer. */
-  #asked = 0;
 
   /** @param deadlineMs how long to wait for the answer to a statement, in milliseconds */
   private constructor(
@@ -44,7 +39,7 @@ export class Session {
   async query(query: Query): Promise<QueryResult> {
     const [text, values] = textOf(query, (number) => `$${number}`);
     const translated = text.replace(/\binstr\((\w+), (\$\d+)\)/g, 'position($2 IN $1)');
-    return this.#ask(() => this.client.query(translated, values.map(parameter)));
+    return this.#ask(() => this.client.query(translated, [...values]));
   }
 
   /** Runs several PostgreSQL statements in one round trip. @returns the result of each */
@@ -79,52 +74,41 @@ export class Session {
     await this.client.end().catch(() => {});
   }
 
-  /** Changes the deadline, also for queries that are waiting for an answer. */
+  /** Changes the deadline, also for the query that is waiting for an answer. */
   hurry(deadlineMs: number): void {
     this.deadlineMs = deadlineMs;
-    this.#arm();
+    if (this.#deadline) this.#wait();
   }
 
-  /** Restarts the timer of the deadline if a query is waiting; otherwise stops it. */
-  #arm(): void {
+  #wait(): void {
     clearTimeout(this.#deadline);
-    if (this.#asked > 0) this.#deadline = setTimeout(() => void this.close(), this.deadlineMs);
+    this.#deadline = setTimeout(() => void this.close(), this.deadlineMs);
   }
 
   /**
    * Runs a query. Without an answer in time, closes the connection. The server may still carry out the query.
    */
   async #ask<T>(query: () => Promise<T>): Promise<T> {
-    this.#asked++;
-    this.#arm();
+    this.#wait();
     try {
       return await query();
     } catch (error) {
-      if (isPassing(error) && !keepsConnection(error)) this.#isBroken = true;
+      this.#isBroken ||= isPassing(error);
       throw error;
     } finally {
-      this.#asked--;
-      this.#arm();
+      clearTimeout(this.#deadline);
+      this.#deadline = undefined;
     }
   }
 }
 
-/** SQLSTATEs after which a new connection or another attempt may succeed. Two characters mean a whole class. */
-const PASSING = [
-  '08', // connection exceptions, including those of PgBouncer
-  '25006', // read-only: the server was demoted, or is a standby
-  '25P03', // this process was idle in a transaction for too long
-  '40', // deadlock, serialization
-  '53300', // too many connections
-  '55P03', // lock not available in time
-  '57014', // canceled, also by a timeout
-  '57P01', // shut down
-  '57P02', // crashed
-  '57P03', // starting up
-];
-
-/** Those of them after which the same connection can be used. */
-const SAME_CONNECTION = ['40', '55P03', '57014'];
+/**
+ * SQLSTATEs after which a new connection or another attempt may succeed: connection exceptions, including those of
+ * PgBouncer (class 08); read-only, as a server that was demoted, or a standby (25006); idle in a transaction for too long
+ * (25P03); deadlock and serialization (class 40); too many connections (53300); a lock not available in time (55P03);
+ * canceled, also by a timeout (57014); shut down, crashed, or starting up (57P01 to 57P03).
+ */
+const PASSING = /^(08...|25006|25P03|40...|53300|55P03|57014|57P0[123])$/;
 
 /** Errors of Node and `pg`: the connection was lost, or there was none. */
 const NETWORK = /^(ECONN|EPIPE|ETIMEDOUT|EHOST|ENET|EAI_AGAIN|ERR_STREAM|ERR_SSL|ERR_SOCKET)/;
@@ -132,25 +116,12 @@ const TERMINATED = /Connection terminated|timeout expired|not queryable|connecti
 
 const codeOf = (error: unknown): string => String((error as { code?: unknown } | null)?.code ?? '');
 
-const isOneOf = (code: string, codes: readonly string[]): boolean =>
-  codes.some((each) => (each.length === 2 ? code.length === 5 && code.startsWith(each) : code === each));
-
 /** Whether a failure may be temporary. */
 export function isPassing(error: unknown): boolean {
   if (error instanceof ProfilesError) return false;
   const code = codeOf(error);
-  return isOneOf(code, PASSING) || NETWORK.test(code) || TERMINATED.test((error as Error).message ?? '');
+  return PASSING.test(code) || NETWORK.test(code) || TERMINATED.test((error as Error).message ?? '');
 }
-
-/** Whether the connection can still be used. */
-export const keepsConnection = (error: unknown): boolean => isOneOf(codeOf(error), SAME_CONNECTION);
-
-/**
- * Whether to retry the first connection of a process: only if the server has answered, so the address is
- * right.
- */
-export const isWorthWaiting = (error: unknown): boolean =>
-  isOneOf(codeOf(error), ['57P03', '53300', '57P01', '57P02']);
 
 /** What to do about a failure: how its code and message begin or what they have, and the hint. The first that fits counts. */
 const ADVICE: readonly [code: RegExp, message: RegExp | null, hint: string][] = [

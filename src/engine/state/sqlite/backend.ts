@@ -41,9 +41,6 @@ const SQLITE_BUSY = 5;
 /** How long `take` waits. `held` has the lock for less time than this; an import has it longer. */
 const WAIT_MS = 100;
 
-/** Longer descriptions are cut. */
-const HOLDER_CHARACTERS = 1_000;
-
 /** @param database path of the database, which was just opened */
 function locksIn(folder: string, database: string, db: Database): Locks {
   const opened = identityOf(database);
@@ -70,13 +67,11 @@ function locksIn(folder: string, database: string, db: Database): Locks {
     }
   };
 
-  const describe = (scope: Scope, kind: Kind, words: string): Promise<void> => {
-    const row = { scope: idOf(scope), kind, holder: words.slice(0, HOLDER_CHARACTERS) };
-    return db.write(async (tx) => {
+  const describe = (scope: Scope, kind: Kind, holder: string): Promise<void> =>
+    db.write(async (tx) => {
       await addScope(tx, scope);
-      await tx.run(upsertInto('leases', 'scope, kind', row, ['holder']));
+      await tx.run(upsertInto('leases', 'scope, kind', { scope: idOf(scope), kind, holder }, ['holder']));
     });
-  };
 
   return {
     check,

@@ -8,16 +8,13 @@ import { pause, useWriteAheadLog } from '../../util/sqlite.js';
 import type { Backend } from '../backend.js';
 import { type Database, type Query, type Reader, type Transaction, Turns, textOf } from '../database.js';
 import { databaseFile, stateError, stateFolder } from '../folder.js';
-import { appliedOf, MIGRATIONS, markOf } from '../schema.js';
+import { MIGRATIONS, markOf, missingIn } from '../schema.js';
 
 /** How long to wait for the transaction of another process, in milliseconds. */
 const BUSY_MS = 10_000;
 
 /** How long another process may take to create the database, in milliseconds. */
 const CREATE_MS = 1_000;
-
-/** The number of the error of wrong SQL. */
-const WRONG_SQL = 1;
 
 /**
  * Caches prepared statements: preparing one takes three times as long as running it, and each request runs
@@ -77,9 +74,8 @@ export class SqliteDatabase implements Database {
       }
     });
     return reading.catch((error: unknown) => {
-      // A file that is damaged or cannot be read is not a bug. Wrong SQL is one.
-      const { code, errcode } = error as { code?: string; errcode?: number };
-      if (code !== 'ERR_SQLITE_ERROR' || errcode === WRONG_SQL) throw error;
+      // What others threw while they read is not a failure of the state.
+      if ((error as { code?: string }).code !== 'ERR_SQLITE_ERROR') throw error;
       throw stateError(error, 'read the state', dirname(this.db.location() ?? ''));
     });
   }
@@ -175,19 +171,13 @@ const pragma = (db: DatabaseSyncInstance, name: string): number =>
   (db.prepare(`PRAGMA ${name}`).get() as Record<string, number>)[name]!;
 
 function migrate(db: DatabaseSyncInstance, file: string, migrations: readonly string[]): void {
-  const applied = (): number => {
-    const count = appliedOf(pragma(db, 'user_version'), migrations);
-    if (count !== null) return count;
-    throw new StateError(`${file} was written by another version of profiles`, {
-      hint: 'use that version, or another folder',
-      problem: { code: 'state_version' },
-    });
-  };
-  if (applied() === migrations.length) return;
+  const missing = (): readonly string[] =>
+    missingIn(pragma(db, 'user_version'), migrations, { name: file, place: 'folder' });
+  if (missing().length === 0) return;
   // If one fails, the database is closed, which rolls everything back.
   db.exec('BEGIN IMMEDIATE');
   // Read again inside the transaction: another process may have been first.
-  for (const migration of migrations.slice(applied())) db.exec(migration);
+  for (const migration of missing()) db.exec(migration);
   db.exec(`PRAGMA user_version = ${markOf(migrations)}`);
   db.exec('COMMIT');
 }
