@@ -1,7 +1,15 @@
 /** What all stores share: the database, the clock, accounts of services, and facts about the state as a whole (`meta`). */
 import { createHmac, randomBytes } from 'node:crypto';
 import { UsageError } from '../errors.js';
-import { type Database, insertInto, type Reader, type Sql, sql, type Transaction } from './database.js';
+import {
+  type Database,
+  insertInto,
+  type Query,
+  type Reader,
+  type Sql,
+  sql,
+  type Transaction,
+} from './database.js';
 import { stateError } from './folder.js';
 
 export class Access {
@@ -27,6 +35,16 @@ export class Access {
 
   read<T>(work: (on: Reader) => Promise<T>): Promise<T> {
     return this.db.read(work);
+  }
+
+  /** The rows of one query. */
+  all<T>(query: Query): Promise<T[]> {
+    return this.db.read((on) => on.all<T>(query));
+  }
+
+  /** Runs one statement as a transaction. @returns the number of changed rows. @throws StateError */
+  run(query: Query): Promise<number> {
+    return this.write((tx) => tx.run(query));
   }
 
   /** Runs one transaction after waiting records. @throws StateError */

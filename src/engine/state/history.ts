@@ -67,13 +67,11 @@ export class History {
   /** The history of a profile in all accounts, newest first. @param hash the keyed hash of its id */
   async find(kind: Kind, hash: bigint): Promise<HistoryEntry[]> {
     const packed = packIds(BigUint64Array.of(hash));
-    const rows = await this.access.read((on) =>
-      on.all<EntryRow>(
-        sql`SELECT what, at, history.run, seq, ids, lines, job_id, note, account, region
-          FROM history JOIN scopes USING (scope) LEFT JOIN runs ON runs.run = history.run
-          WHERE kind = ${kind} AND instr(ids, ${packed}) > 0
-          ORDER BY at DESC, coalesce(began, send) DESC, seq DESC, what DESC`,
-      ),
+    const rows = await this.access.all<EntryRow>(
+      sql`SELECT what, at, history.run, seq, ids, lines, job_id, note, account, region
+        FROM history JOIN scopes USING (scope) LEFT JOIN runs ON runs.run = history.run
+        WHERE kind = ${kind} AND instr(ids, ${packed}) > 0
+        ORDER BY at DESC, coalesce(began, send) DESC, seq DESC, what DESC`,
     );
     return rows.flatMap(({ what, ids, lines, account, region, ...rest }) => {
       const all = lines === null ? [] : unpackLines(lines);
@@ -94,11 +92,8 @@ export class History {
 
   /** `shortId` of the rows that a request sent and left out; null if they were pruned or never recorded. */
   async ofRequest(run: string, seq: number): Promise<Partial<Record<What, BigUint64Array>> | null> {
-    const rows = await this.access.read((on) =>
-      on.all<{ what: number; ids: Uint8Array }>(
-        sql`SELECT what, ids FROM history WHERE run = ${run} AND seq = ${seq}`,
-      ),
-    );
+    const query = sql`SELECT what, ids FROM history WHERE run = ${run} AND seq = ${seq}`;
+    const rows = await this.access.all<{ what: number; ids: Uint8Array }>(query);
     if (rows.length === 0) return null;
     return Object.fromEntries(rows.map(({ what, ids }) => [NAMES[what]!, unpackIds(ids)]));
   }
@@ -107,8 +102,8 @@ export class History {
   async unchanged(): Promise<Map<string, number[]>> {
     const found = new Map<string, number[]>();
     const query = 'SELECT DISTINCT run, input FROM requests WHERE unchanged > 0';
-    const rows = await this.access.read((on) => on.all<{ run: string; input: number }>(query));
-    for (const { run, input } of rows) found.set(run, [...(found.get(run) ?? []), input]);
+    for (const { run, input } of await this.access.all<{ run: string; input: number }>(query))
+      found.set(run, [...(found.get(run) ?? []), input]);
     return found;
   }
 
@@ -132,7 +127,7 @@ export class History {
     const needed = sql`SELECT run FROM runs JOIN requests USING (run)
       WHERE finished = 0 AND state = 'rejected' AND unchanged + left_out > 0`;
     const old = sql`DELETE FROM history WHERE at < ${Math.floor(before)} AND coalesce(run, '') NOT IN (${needed})`;
-    if ((await this.access.write((tx) => tx.run(old))) > 0) await this.shrink();
+    if ((await this.access.run(old)) > 0) await this.shrink();
   }
 }
 

@@ -40,11 +40,9 @@ export class Jobs {
 
   /** Newest first. */
   async all(): Promise<KnownJob[]> {
-    const rows = await this.access.read((on) =>
-      on.all<Omit<JobRow, 'seconds' | 'missing_since'> & Scope>(
-        `SELECT job_id, kind, account, region, base_url, run, rows, status, submitted_at, seen_at, record
-         FROM jobs JOIN scopes USING (scope) ORDER BY submitted_at DESC, job_id`,
-      ),
+    const rows = await this.access.all<Omit<JobRow, 'seconds' | 'missing_since'> & Scope>(
+      `SELECT job_id, kind, account, region, base_url, run, rows, status, submitted_at, seen_at, record
+       FROM jobs JOIN scopes USING (scope) ORDER BY submitted_at DESC, job_id`,
     );
     return rows.map(({ account, region, base_url, record, ...row }) => ({
       ...row,
@@ -79,17 +77,32 @@ export class Jobs {
    * that the state does not have.
    */
   update(scope: Scope, job: Job): Promise<void> {
-    const now = this.access.time();
+    return this.#see(scope, job, false);
+  }
+
+  /** Records that the service no longer has a job. Its request is settled, and the outcome of its rows is in doubt. */
+  lost(scope: Scope, job_id: string): Promise<void> {
+    return this.#see(scope, { job_id, status: 'unknown' }, true);
+  }
+
+  #see(scope: Scope, job: Job, isGone: boolean): Promise<void> {
+    const [at, now] = [this.access.time(), this.access.now()];
     return this.access.write(async (tx) => {
-      const seen = await tx.get<JobRow>(sql`SELECT * FROM jobs WHERE ${isJob(scope, job.job_id)}`);
-      if (!seen) return;
-      await see(tx, scope, job, seen, now);
-      if (!isFinal(job.status)) return;
-      const isWhole = job.status === 'completed' && !isShort(job, seen.rows);
+      const before = await tx.get<JobRow>(sql`SELECT * FROM jobs WHERE ${isJob(scope, job.job_id)}`);
+      if (!before) return;
+      const record = isGone ? { ...storedJson<Job>(before.record, STORED.job, job.job_id), ...job } : job;
+      const isNew = job.status === 'completed' && before.status !== 'completed';
+      const seconds = isNew ? secondsOf(before, at) : before.seconds;
+      await tx.run(
+        sql`UPDATE jobs SET status = ${job.status}, record = ${JSON.stringify(record)}, seen_at = ${at},
+            seconds = ${seconds}, missing_since = NULL WHERE ${isJob(scope, job.job_id)}`,
+      );
+      if (!isGone && !isFinal(job.status)) return;
+      const isWhole = job.status === 'completed' && !isShort(job, before.rows);
       // The job completed at some time after it was last seen. The earliest possible time counts, so that
       // fingerprints never seem newer than they are.
-      const end = isWhole ? { completed: seen.seen_at } : 'failed';
-      await endJob(tx, scope, job.job_id, end, this.access.now());
+      const end = isWhole ? { completed: before.seen_at } : 'failed';
+      await endJob(tx, scope, job.job_id, isGone ? 'gone' : end, now);
     });
   }
 
@@ -99,31 +112,15 @@ export class Jobs {
    */
   async missing(scope: Scope, job_id: string, isMissing: boolean): Promise<number> {
     const now = this.access.now();
-    const known = await this.access.read((on) =>
-      on.get<JobRow>(sql`SELECT missing_since FROM jobs WHERE ${isJob(scope, job_id)}`),
-    );
+    const query = sql`SELECT missing_since FROM jobs WHERE ${isJob(scope, job_id)}`;
+    const [known] = await this.access.all<JobRow>(query);
     const since = known?.missing_since ?? null;
     // Usually the job is not missing, and no transaction is needed.
     if ((since !== null) !== isMissing) {
       const value = isMissing ? new Date(now).toISOString() : null;
-      const set = sql`UPDATE jobs SET missing_since = ${value} WHERE ${isJob(scope, job_id)}`;
-      await this.access.write((tx) => tx.run(set));
+      await this.access.run(sql`UPDATE jobs SET missing_since = ${value} WHERE ${isJob(scope, job_id)}`);
     }
     return since === null ? now : Date.parse(since);
-  }
-
-  /**
-   * Records that the service no longer has a job. Its request is settled, and the outcome of its rows is in doubt.
-   */
-  lost(scope: Scope, job_id: string): Promise<void> {
-    return this.access.write(async (tx) => {
-      const known = await tx.get<JobRow>(sql`SELECT * FROM jobs WHERE ${isJob(scope, job_id)}`);
-      if (known) {
-        const record = storedJson<Job>(known.record, STORED.job, job_id);
-        await see(tx, scope, { ...record, job_id, status: 'unknown' }, known, this.access.time());
-      }
-      await endJob(tx, scope, job_id, 'gone', this.access.now());
-    });
   }
 
   /**
@@ -132,12 +129,10 @@ export class Jobs {
    * Jobs of single profiles are not counted. Null if the duration of no job is known.
    */
   async throughput(scope: Scope, kind: Kind): Promise<number | null> {
-    const jobs = await this.access.read((on) =>
-      on.all<{ rows: number; submitted_at: string; seconds: number }>(
-        sql`SELECT rows, submitted_at, seconds FROM jobs
-          WHERE scope = ${idOf(scope)} AND kind = ${kind} AND seconds IS NOT NULL AND run IS NOT NULL
-          ORDER BY submitted_at DESC LIMIT ${THROUGHPUT_JOBS}`,
-      ),
+    const jobs = await this.access.all<{ rows: number; submitted_at: string; seconds: number }>(
+      sql`SELECT rows, submitted_at, seconds FROM jobs
+        WHERE scope = ${idOf(scope)} AND kind = ${kind} AND seconds IS NOT NULL AND run IS NOT NULL
+        ORDER BY submitted_at DESC LIMIT ${THROUGHPUT_JOBS}`,
     );
     let rows = 0;
     let busy = 0;
@@ -168,16 +163,6 @@ export async function putJob(
   const seen = { run, kind, rows, status: job.status, record, seen_at: now, missing_since: null };
   const all = { scope: idOf(scope), job_id: job.job_id, submitted_at: now, ...seen };
   await tx.run(upsertInto('jobs', 'scope, job_id', all, Object.keys(seen)));
-}
-
-/** Records a job as it is seen now. @param now ISO 8601 */
-async function see(tx: Transaction, scope: Scope, job: Job, before: JobRow, now: string): Promise<void> {
-  const isNew = job.status === 'completed' && before.status !== 'completed';
-  const seconds = isNew ? secondsOf(before, now) : before.seconds;
-  await tx.run(
-    sql`UPDATE jobs SET status = ${job.status}, record = ${JSON.stringify(job)}, seen_at = ${now},
-        seconds = ${seconds}, missing_since = NULL WHERE ${isJob(scope, job.job_id)}`,
-  );
 }
 
 /**

@@ -95,16 +95,13 @@ export class Known {
   /** Clears the fingerprints of the whole kind: from now on, every row counts as changed. */
   async clear(scope: Scope, kind: Kind): Promise<void> {
     const completed = sql`${isOfKind(scope, kind)} AND state = ${SEND.completed}`;
-    await this.access.write((tx) => tx.run(sql`UPDATE sends SET state = ${SEND.dead} WHERE ${completed}`));
+    await this.access.run(sql`UPDATE sends SET state = ${SEND.dead} WHERE ${completed}`);
   }
 
   /** Column types of the last import by key, for warnings about changed types. */
   async columnTypes(scope: Scope, kind: Kind): Promise<Map<string, string>> {
-    const row = await this.access.read((on) =>
-      on.get<{ scope: number; types: string | null }>(
-        sql`SELECT scope, ${typesOf(kind)} AS types FROM scopes WHERE scope = ${idOf(scope)}`,
-      ),
-    );
+    const query = sql`SELECT scope, ${typesOf(kind)} AS types FROM scopes WHERE scope = ${idOf(scope)}`;
+    const [row] = await this.access.all<{ scope: number; types: string | null }>(query);
     return new Map(storedOrNull<[string, string][]>(row?.types ?? null, STORED[kind], row?.scope ?? 0));
   }
 

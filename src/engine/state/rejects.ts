@@ -77,9 +77,8 @@ export class Rejects {
   }
 
   async #where(condition: Sql): Promise<WrittenRejects[]> {
-    const rows = await this.access.read((on) =>
-      on.all<RejectsRow>(sql`SELECT * FROM rejects WHERE ${condition} ORDER BY input, run`),
-    );
+    const query = sql`SELECT * FROM rejects WHERE ${condition} ORDER BY input, run`;
+    const rows = await this.access.all<RejectsRow>(query);
     return rows.map(({ mark, record, unedited, ...row }) => ({
       ...row,
       ...storedJson<Rest>(record, STORED.rejects, row.run),

@@ -117,7 +117,7 @@ export class Runs {
         (SELECT count(*) FROM requests WHERE requests.run = runs.run AND requests.state = 'acknowledged') AS open
       FROM runs JOIN scopes USING (scope) WHERE ${run === null ? sql`1 = 1` : sql`run = ${run}`}
       ORDER BY started_at DESC, began DESC`;
-    return (await this.access.read((on) => on.all<RunRow>(query))).map(runOf);
+    return (await this.access.all<RunRow>(query)).map(runOf);
   }
 
   /** Records a new run. */
@@ -197,7 +197,7 @@ export class Runs {
   async markCrashed(scope: Scope, kind: Kind): Promise<void> {
     const its = sql`scope = ${idOf(scope)} AND kinds LIKE '%' || ${kind} || '%'`;
     const crashed = sql`UPDATE runs SET status = 'crashed' WHERE status = 'running' AND ${its}`;
-    await this.access.write((tx) => tx.run(crashed));
+    await this.access.run(crashed);
   }
 
   /** Records the path of the rejects file of an input; null if it has none. */

@@ -239,7 +239,7 @@ export class Sends {
   /** Whether there is data older than that of a run that may still be sent: an unfinished run, or a saved plan. */
   async mayBeOverwritten(run: string, kind: Kind): Promise<boolean> {
     const older = sql`SELECT 1 FROM runs WHERE run = ${run} AND ${hasOlder(sql`runs.scope`, sql`${kind}`)}`;
-    return (await this.access.read((on) => on.get(older))) !== undefined;
+    return (await this.access.all(older)).length > 0;
   }
 
   /** Records ids of rows that a run found unchanged: older data counts as sent before (`later`). */

@@ -450,94 +450,50 @@ describe('fingerprints', () => {
     }
   };
 
-  test.for<[name: string, steps: Step[], held: number]>([
+  /** Steps in words: what is done, the request, and the content of its only id. */
+  const stepsIn = (words: string): Step[] =>
+    words.split(', ').map((word) => {
+      const [, what, request, content] = /^(.*?)(?: (\d)(?: of (\d))?)?$/.exec(word)!;
+      const pairs = content === undefined ? {} : { pairs: [[1, Number(content)]] };
+      return { do: what, ...(request !== undefined && { request: Number(request) }), ...pairs } as Step;
+    });
+
+  const SENT_AGAIN = 'send 2 of 2, acknowledge 2, complete 2';
+  test.for([
     [
       'a request that was given up, and goes out after everything was cleared, is remembered',
-      [
-        { do: 'send', request: 1, pairs: [[1, 1]] },
-        { do: 'withdraw', request: 1 },
-        { do: 'full' },
-        { do: 'revive', request: 1 },
-        { do: 'acknowledge', request: 1 },
-        { do: 'complete', request: 1 },
-      ],
+      'send 1 of 1, withdraw 1, full, revive 1, acknowledge 1, complete 1',
       1,
     ],
     [
       'both of two jobs of one id are forgotten, whichever is seen to end first',
-      [
-        { do: 'send', request: 1, pairs: [[1, 1]] },
-        { do: 'acknowledge', request: 1 },
-        { do: 'send', request: 2, pairs: [[1, 2]] },
-        { do: 'acknowledge', request: 2 },
-        { do: 'complete', request: 2 },
-        { do: 'complete', request: 1 },
-      ],
+      'send 1 of 1, acknowledge 1, send 2 of 2, acknowledge 2, complete 2, complete 1',
       0,
     ],
     [
       'what an unfinished job holds is not compacted away by a later send',
-      [
-        { do: 'send', request: 1, pairs: [[1, 1]] },
-        { do: 'acknowledge', request: 1 },
-        { do: 'send', request: 2, pairs: [[1, 2]] },
-        { do: 'acknowledge', request: 2 },
-        { do: 'complete', request: 2 },
-        { do: 'compact' },
-        { do: 'send', request: 3, pairs: [[1, 2]] },
-        { do: 'acknowledge', request: 3 },
-        { do: 'complete', request: 3 },
-      ],
+      `send 1 of 1, acknowledge 1, ${SENT_AGAIN}, compact, send 3 of 2, acknowledge 3, complete 3`,
       0,
     ],
     [
       'a forgotten run’s unfinished job still counts',
-      [
-        { do: 'send', request: 1, pairs: [[1, 1]] },
-        { do: 'acknowledge', request: 1 },
-        { do: 'forget', request: 1 },
-        { do: 'send', request: 2, pairs: [[1, 2]] },
-        { do: 'acknowledge', request: 2 },
-        { do: 'complete', request: 2 },
-      ],
+      `send 1 of 1, acknowledge 1, forget 1, ${SENT_AGAIN}`,
       0,
     ],
-    ...(['lose', 'gone'] as const).map((how): [string, Step[], number] => [
-      `for a day, what may still get another content is not remembered (${how})`,
-      [
-        { do: 'send', request: 1, pairs: [[1, 1]] },
-        ...(how === 'gone' ? [{ do: 'acknowledge', request: 1 } as const] : []),
-        { do: how, request: 1 },
-        { do: 'send', request: 2, pairs: [[1, 2]] },
-        { do: 'acknowledge', request: 2 },
-        { do: 'complete', request: 2 },
-      ],
-      0,
-    ]),
     [
-      'after a day it is',
-      [
-        { do: 'send', request: 1, pairs: [[1, 1]] },
-        { do: 'lose', request: 1 },
-        { do: 'a day passes' },
-        { do: 'send', request: 2, pairs: [[1, 2]] },
-        { do: 'acknowledge', request: 2 },
-        { do: 'complete', request: 2 },
-      ],
-      1,
+      'for a day, what may still get another content is not remembered',
+      `send 1 of 1, lose 1, ${SENT_AGAIN}`,
+      0,
     ],
+    ['nor is it if its job is gone', `send 1 of 1, acknowledge 1, gone 1, ${SENT_AGAIN}`, 0],
+    ['after a day it is', `send 1 of 1, lose 1, a day passes, ${SENT_AGAIN}`, 1],
     [
       'the same content with an unknown outcome is no other content',
-      [
-        { do: 'send', request: 1, pairs: [[1, 1]] },
-        { do: 'lose', request: 1 },
-        { do: 'send', request: 2, pairs: [[1, 1]] },
-        { do: 'acknowledge', request: 2 },
-        { do: 'complete', request: 2 },
-      ],
+      'send 1 of 1, lose 1, send 2 of 1, acknowledge 2, complete 2',
       1,
     ],
-  ])('%s', async ([, steps, held], { state, clock }) => {
+  ] as const)('%s', async ([, words, held], { state, clock }) => {
+    const steps = stepsIn(words);
     await follow(steps, state, clock);
     const model = new Model();
     for (const step of steps) {

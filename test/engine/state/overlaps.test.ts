@@ -33,10 +33,6 @@ class Session {
     return seq;
   }
 
-  async lose(seq: number): Promise<void> {
-    await this.#of().record(aRequest({ seq, state: 'unknown', reason: 'reset' }));
-  }
-
   /** @param possibleDuplicate why it may have been sent twice */
   async acknowledge(seq: number, possibleDuplicate: string | null = null, kind: Kind = 'companies') {
     await this.#of(kind).record(acknowledged(aJob(`${this.run} ${seq}`), { seq, possibleDuplicate }));
@@ -69,22 +65,6 @@ async function contentOf(state: State, id: number): Promise<bigint> {
 }
 
 describe('what another run has sent of an id', () => {
-  test('two contents in doubt: neither is remembered when it is sent again', async ({ state }) => {
-    for (const content of [5, 6]) {
-      const session = await Session.of(state, `run ${content}`);
-      await session.lose(await session.intent([[1, content]]));
-    }
-    await (await Session.of(state, 'run 7')).send([1, 5], [2, 5]);
-    expect(await known(state)).toEqual([[2, 5]]);
-  });
-
-  test('its job is unfinished: not remembered, even if the content is the same', async ({ state }) => {
-    const other = await Session.of(state, 'other');
-    await other.acknowledge(await other.intent([[1, 5]]));
-    await (await Session.of(state, 'one')).send([1, 5], [2, 5]);
-    expect(await known(state)).toEqual([[2, 5]]);
-  });
-
   test('an unfinished job of an earlier session of the run counts like one of another run', async ({
     state,
   }) => {
@@ -101,20 +81,6 @@ describe('what another run has sent of an id', () => {
     await state.sends.startProfile(SCOPE, 'companies', BigUint64Array.of(1n));
     await session.send([1, 5]);
     expect(await known(state)).toEqual([[2, 5]]);
-  });
-
-  test('in a job that ends between two requests of the run: remembered', async ({ state }) => {
-    const before = await Session.of(state, 'before');
-    const seq = await before.intent([[1, 5]]);
-    await before.acknowledge(seq);
-    const session = await Session.of(state, 'one');
-    await session.send([2, 5]);
-    await before.complete(seq);
-    await session.send([1, 6]);
-    expect(await known(state)).toEqual([
-      [1, 6],
-      [2, 5],
-    ]);
   });
 
   test('in an unfinished job of users: not remembered by a run that sends companies before', async ({

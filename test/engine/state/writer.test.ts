@@ -6,13 +6,24 @@ import { pathToFileURL } from 'node:url';
 import { DatabaseSync } from '@photostructure/sqlite';
 import fc from 'fast-check';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
+import type { Database } from '../../../src/engine/state/database.js';
 import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
 import type { SqliteDatabase } from '../../../src/engine/state/sqlite/database.js';
 import { WriterThread } from '../../../src/engine/state/sqlite/writer.js';
 import { stateOf } from '../../../src/engine/state/state.js';
 import { built } from '../../support/child.js';
-import { acknowledged, aJob, aRequest, aRun, Calendar, printsOf, RUN, SCOPE } from './support/state.js';
+import {
+  acknowledged,
+  aJob,
+  aRequest,
+  aRun,
+  Calendar,
+  printsOf,
+  RUN,
+  SCOPE,
+  sender,
+} from './support/state.js';
 
 const THREAD = pathToFileURL(join(import.meta.dirname, '../../../dist/state-writer.cjs'));
 
@@ -183,4 +194,29 @@ test('the log is folded in when both connections are closed', async () => {
   expect(logBytes()).toBeGreaterThan(0);
   await close();
   expect(logBytes()).toBe(0);
+});
+
+test('what is recorded in one turn is one transaction, and an acknowledgement goes with the next intent', async () => {
+  const folder = scratch();
+  const { writer: _, db, ...backend } = openSqlite(folder);
+  let writes = 0;
+  const write: Database['write'] = (work) => {
+    writes++;
+    return db.write(work);
+  };
+  const counted = { read: db.read.bind(db), close: () => db.close(), write };
+  const state = stateOf(folder, Buffer.alloc(32), { ...backend, db: counted }, Date.now);
+  const { start, record } = sender(state);
+  await start();
+  writes = 0;
+  await Promise.all([1, 2, 3].map((seq) => record(aRequest({ seq }))));
+  expect(writes).toBe(1);
+  await Promise.all([record(acknowledged(aJob('one'))), record(aRequest({ seq: 4 }))]);
+  expect(writes).toBe(2);
+  const acknowledging = record(acknowledged(aJob('two'), { seq: 2 }));
+  await new Promise(setImmediate);
+  expect(writes).toBe(2);
+  await acknowledging;
+  expect(writes).toBe(3);
+  await state.close();
 });

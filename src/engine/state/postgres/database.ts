@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { StateError } from '../../errors.js';
 import { type Database, type Query, type Reader, type Transaction, Turns } from '../database.js';
 import type { PostgresLocation } from '../location.js';
+import { connect } from './connect.js';
 import { failureOf, isPassing, literal, quoted, Session } from './session.js';
 
 /** Time limits in milliseconds. */
@@ -122,7 +123,8 @@ export class PostgresDatabase implements Database {
     return this.#turns.take(() =>
       this.#retrying(doing, async () => {
         const { statementMs, turnMs, graceMs } = this.patience;
-        this.#session ??= await Session.open(this.location, Math.max(statementMs, turnMs) + graceMs);
+        const deadlineMs = Math.max(statementMs, turnMs) + graceMs;
+        this.#session ??= new Session(await connect(this.location), deadlineMs);
         this.#isReached = true;
         try {
           return await work(this.#session);

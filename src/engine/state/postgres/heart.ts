@@ -11,6 +11,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { PostgresLocation } from '../location.js';
+import { connect } from './connect.js';
 import { literal, quoted, Session } from './session.js';
 
 /** A lease of this process: its row in `leases`, and the shared memory with its last heartbeat. */
@@ -49,22 +50,16 @@ const LOST = 2;
  * Both clocks, in milliseconds: the monotonic clock cannot be set, and the wall clock continues while the
  * machine sleeps. Of the two elapsed times, the longer one counts.
  */
-export interface Times {
-  monotonic: number;
-  wall: number;
-}
+export type Times = Record<'monotonic' | 'wall', number>;
+
 /** @param offset milliseconds from the monotonic clock of this thread to that of the main thread, or less */
 export const timesNow = (offset = 0): Times => ({ monotonic: performance.now() + offset, wall: Date.now() });
 
-export const newPulse = (sent: Times): BigInt64Array => {
-  const pulse = new BigInt64Array(new SharedArrayBuffer(3 * 8));
-  setPulse(pulse, sent);
-  return pulse;
-};
-
-function setPulse(pulse: BigInt64Array, sent: Times): void {
+/** Sets when the last successful heartbeat was sent. */
+export function setPulse(pulse: BigInt64Array, sent: Times): BigInt64Array {
   Atomics.store(pulse, MONOTONIC, BigInt(Math.floor(sent.monotonic)));
   Atomics.store(pulse, WALL, BigInt(Math.floor(sent.wall)));
+  return pulse;
 }
 
 /** Milliseconds since the last successful heartbeat was sent. */
@@ -127,7 +122,7 @@ export class Heart implements Heartbeats {
 
   async #renew(lease: KeptLease): Promise<void> {
     const { leaseMs, schema } = this.of.location;
-    this.#session ??= await Session.open(this.of.location, beatMs(leaseMs));
+    this.#session ??= new Session(await connect(this.of.location), beatMs(leaseMs));
     const sent = timesNow(this.offset);
     const [result] = await this.#session.script([
       `UPDATE ${quoted(schema)}.leases

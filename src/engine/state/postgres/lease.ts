@@ -19,7 +19,7 @@ import {
   isLost,
   type KeptLease,
   markLost,
-  newPulse,
+  setPulse,
   sincePulse,
   startHeart,
   type Times,
@@ -60,7 +60,12 @@ export class Leases implements Fence, Locks {
       );
     });
     if (!taken) return null;
-    const lease = { ...taken, kind, owner: this.#owner, pulse: newPulse(sent) };
+    const lease = {
+      ...taken,
+      kind,
+      owner: this.#owner,
+      pulse: setPulse(new BigInt64Array(new SharedArrayBuffer(24)), sent),
+    };
     this.#held.add(lease);
     this.#heart ??= startHeart(this.db.location);
     this.#heart.keep([...this.#held]);

@@ -3,7 +3,6 @@ import type { Client, QueryResult } from 'pg';
 import { ProfilesError, StateError } from '../../errors.js';
 import { type Query, raw, sql, textOf } from '../database.js';
 import type { PostgresLocation } from '../location.js';
-import { connect } from './connect.js';
 
 /** Rows that a cursor fetches at a time. Few, because a row of fingerprints may have 120 KB. */
 const ROWS_AT_ONCE = 4;
@@ -22,14 +21,10 @@ export class Session {
   #deadline: NodeJS.Timeout | undefined;
 
   /** @param deadlineMs how long to wait for the answer to a statement, in milliseconds */
-  private constructor(
+  constructor(
     private readonly client: Client,
     private deadlineMs: number,
   ) {}
-
-  static async open(location: PostgresLocation, deadlineMs: number): Promise<Session> {
-    return new Session(await connect(location), deadlineMs);
-  }
 
   get isBroken(): boolean {
     return this.#isBroken;
