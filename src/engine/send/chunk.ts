@@ -184,7 +184,7 @@ export function rowsToRecord(chunk: Chunk): RequestRows {
   };
   return {
     sent: {
-      ids: chunk.prints.ids,
+      ids: chunk.ids,
       lines: chunk.parts.map(({ input }, part) => ({ input, lines: inPart(chunk, part, chunk.lines) })),
     },
     leftOut: listed(null),
