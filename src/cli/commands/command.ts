@@ -12,10 +12,7 @@ import TEXTS from './commands.json' with { type: 'json' };
 export type { Flags };
 
 /** An exit code with several meanings, and the meaning that applies. */
-export interface Ending {
-  exit: ExitCode;
-  message: string;
-}
+export type Ending = { exit: ExitCode; message: string };
 /** How a command ended; nothing if all is done. */
 // biome-ignore lint/suspicious/noConfusingVoidType: most commands return nothing
 export type Ended = ExitCode | Ending | void;
@@ -46,16 +43,9 @@ export type AnySpec = Spec<any>;
 /** Infers the type of the options. */
 export const spec = <O = readonly string[]>(of: Spec<O>): Spec<O> => of;
 
-/** What help says of a command. */
-interface About {
-  summary: string;
-  /** Its words: `<id>`, `[run]`, `<input...>`, and what each is. */
-  words?: Readonly<Record<string, string>>;
-  /** A test runs each line. */
-  examples?: readonly string[];
-  /** Another section. */
-  more?: readonly string[];
-}
+type Texts = readonly string[];
+/** What help says of a command: its words (`<id>`, `[run]`) and what each is, examples that a test runs, and another section. */
+type About = { summary: string; words?: Readonly<Record<string, string>>; examples?: Texts; more?: Texts };
 const aboutOf = (path: string): About => TEXTS[path as keyof typeof TEXTS];
 
 /** Makes the action of a command; `main` handles its errors. */

@@ -93,11 +93,7 @@ async function scriptFor(shell: (typeof SHELLS)[number]): Promise<string> {
 type Suggestion = readonly [value: string, description: string];
 
 /** Where a typed line ends. `operands`: arguments of the command so far. */
-interface Position {
-  command: Command;
-  operands: string[];
-  context: Context;
-}
+type Position = { command: Command; operands: string[]; context: Context };
 
 /**
  * Some shells expand completions like typed words. Ids come from the service and columns from a file, so values with
@@ -109,11 +105,7 @@ const isPlain = (value: string): boolean => /^[\p{L}\p{M}\p{N}_.:@%+=/-]+$/u.tes
 const DIRECTIVE = { noSpace: 2, noFiles: 4, keepOrder: 32 };
 
 /** @param words of the line; the last one is being typed */
-async function suggest(
-  words: readonly string[],
-  { command: running, load }: Tree,
-  context: Context,
-): Promise<{ values: Suggestion[]; directive: number }> {
+async function suggest(words: readonly string[], { command: running, load }: Tree, context: Context) {
   const before = words.slice(0, -1);
   const isEnded = before.includes('--');
   const typed = typedIn(before);

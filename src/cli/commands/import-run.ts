@@ -194,11 +194,7 @@ export async function tokenHashOf(context: Context): Promise<ImportDeps['tokenHa
   return account === null && !embedded ? context.tokenHash : null;
 }
 
-async function importDeps(
-  options: ImportOptions,
-  context: Context,
-  scope: Scope | null,
-): Promise<ImportDeps> {
+async function importDeps(options: ImportOptions, context: Context, scope: Scope | null) {
   await requireService(options, context);
   const settings = await context.settings();
   const { account, region, embedded, baseUrl, timeoutMs, historyKeepMs } = settings;
@@ -217,11 +213,7 @@ async function importDeps(
 }
 
 /** For each run in `not_sent` whose rows flags can read: what `nextSteps` needs. */
-async function unsentFlags(
-  { not_sent = [] }: Summary,
-  state: State,
-  cwd: string,
-): Promise<Map<string, Again>> {
+async function unsentFlags({ not_sent = [] }: Summary, state: State, cwd: string) {
   const found = new Map<string, Again>();
   for (const { run, files } of not_sent) {
     const record = (await state.rejects.ofRun(run)).find((one) => one.run === run);

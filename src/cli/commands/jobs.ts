@@ -227,11 +227,7 @@ async function unfinished(known: readonly KnownJob[], context: Context): Promise
  * exactly that id.
  * @throws UsageError if several known jobs fit
  */
-async function meant(
-  named: readonly JobName[],
-  known: readonly KnownJob[],
-  context: Context,
-): Promise<JobName[]> {
+async function meant(named: readonly JobName[], known: readonly KnownJob[], context: Context) {
   const ids = [...new Set(known.map(({ job_id }) => job_id))];
   const found = new Map<string, JobName>();
   for (const name of named) {

@@ -34,10 +34,7 @@ export interface List {
 }
 
 /** What the flags ask for. */
-export interface Listing {
-  form: 'table' | 'json' | 'csv' | 'ndjson';
-  selection: Selection;
-}
+export type Listing = { form: 'table' | 'json' | 'csv' | 'ndjson'; selection: Selection };
 
 /** A command that prints a list. `O`: what it makes of its words and flags; without it, the words. */
 interface ListSpec<O> extends Pick<Spec<O>, 'options' | 'commands'> {

@@ -203,11 +203,7 @@ async function seenFrom(cwd: string, run: StoredRun, state: State): Promise<Stor
 }
 
 /** Saves what a command learns about jobs. If the state cannot be written, it only warns: the records are still printed. */
-export async function saveJobs(
-  context: Context,
-  jobs: readonly Job[],
-  recorded: Scope | null,
-): Promise<void> {
+export async function saveJobs(context: Context, jobs: readonly Job[], recorded: Scope | null) {
   try {
     const state = await context.state();
     await state.refuseMoved();

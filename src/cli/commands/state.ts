@@ -103,24 +103,21 @@ async function migrate(to: string, context: Context): Promise<void> {
     said = clock.monotonic();
     stderr.write(`copied ${grouped(rows)} of ${count(total, 'row')}\n`);
   };
-  const from = await openBackend(settings.stateDir, source);
+  const opened: Awaited<ReturnType<typeof openBackend>>[] = [];
   try {
-    const into = await openBackend(settings.stateDir, target);
-    try {
-      const rows = await migrateState(from, into, stop, progress).catch((error: unknown) => {
-        if (!stop.aborted) throw error;
-        throw InterruptedError.of(stop, { hint: toRun('to begin again', commands.again({})) });
-      });
-      const sum = Object.values(rows).reduce((a, b) => a + b, 0);
-      const place = target.at.kind === 'sqlite' ? into.name : to;
-      const moved = `moved ${safeLine(from.name)} to ${safeLine(into.name)} (${count(sum, 'row')})`;
-      const next = toRun('import with it', commands.command('config', 'set', 'state', place));
-      await print(context, { from: from.name, to: into.name, rows }, `${moved}\n${next}\n`);
-    } finally {
-      await into.db.close();
-    }
+    for (const place of [source, target]) opened.push(await openBackend(settings.stateDir, place));
+    const [from, into] = opened as [(typeof opened)[0], (typeof opened)[0]];
+    const rows = await migrateState(from, into, stop, progress).catch((error: unknown) => {
+      if (!stop.aborted) throw error;
+      throw InterruptedError.of(stop, { hint: toRun('to begin again', commands.again({})) });
+    });
+    const sum = Object.values(rows).reduce((a, b) => a + b, 0);
+    const place = target.at.kind === 'sqlite' ? into.name : to;
+    const moved = `moved ${safeLine(from.name)} to ${safeLine(into.name)} (${count(sum, 'row')})`;
+    const next = toRun('import with it', commands.command('config', 'set', 'state', place));
+    await print(context, { from: from.name, to: into.name, rows }, `${moved}\n${next}\n`);
   } finally {
-    await from.db.close();
+    for (const { db } of opened) await db.close();
   }
 }
 

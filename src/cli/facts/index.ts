@@ -15,18 +15,10 @@ export type JobFact = ReturnType<typeof jobFact>;
 export type ResentFact = Facts['resent'][number];
 
 /** A warning in words. `text`: the message for a terminal, if it has a command on a line of its own. */
-export interface Warned {
-  message: string;
-  text?: string;
-  isKnown?: true;
-}
+export type Warned = { message: string; text?: string; isKnown?: true };
 
 /** What was heard of an import before its summary. */
-export interface Heard {
-  plan?: Plan | null;
-  warnings?: readonly Warned[];
-  requests?: Recorded;
-}
+export type Heard = { plan?: Plan | null; warnings?: readonly Warned[]; requests?: Recorded };
 
 export function factsOf(found: Summary, known: Known, { plan, warnings, requests }: Heard = {}) {
   const { commands, tokenFrom } = known;

@@ -181,10 +181,7 @@ export const estimateOf = ({ estimated_seconds: seconds }: Plan): string | null 
   seconds === null ? null : `about ${roughly(seconds * 1_000)}`;
 
 /** `full`: for the person who imports. `shared`: for files that others read, without cells and words of the service. */
-export interface Text {
-  full: string;
-  shared: string;
-}
+export type Text = { full: string; shared: string };
 /** Which form of its texts an output shows. */
 export type Form = keyof Text;
 

@@ -20,10 +20,7 @@ export interface Given {
 }
 
 /** A column of an input, by the path of the input. */
-export interface ColumnOf {
-  path: string;
-  column: string;
-}
+export type ColumnOf = { path: string; column: string };
 
 /** What the rows of an input are, and which column identifies them. The first choice is the likeliest. */
 export interface IdentityQuestion {
@@ -71,11 +68,7 @@ export const identityQuestions = (found: readonly Found[], { all }: Given): Iden
  * The other questions, in their order.
  * @param wasAsked inputs whose identity was asked about: their columns are new to this person
  */
-export function mappingQuestions(
-  found: readonly Found[],
-  given: Given,
-  wasAsked: ReadonlySet<string>,
-): Question[] {
+export function mappingQuestions(found: readonly Found[], given: Given, wasAsked: ReadonlySet<string>) {
   const open = found.filter(({ path, known }) => given.all || !known || wasAsked.has(path));
   const unseen = given.columns ? [] : open.filter(({ path }) => given.all || wasAsked.has(path));
   // A rule is for all inputs of a kind, so a column of several is asked about once.

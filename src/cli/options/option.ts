@@ -81,36 +81,32 @@ export interface Group {
 }
 
 /** An option together with what is derived from its name. */
-export interface Entry extends Option {
-  /** What it does: the start of a sentence, for help, completion, man page, reference, and config schema. */
-  summary: string;
-  /** The name in camelCase, under which commander stores the value. */
-  name: string;
-  /** The key of a setting for `-o`, such as `chunk_size`; null for an option that is none. */
-  key: string | null;
-  /** What a user types to set it: `--chunk-size`, or `-o retries`. */
-  typed: string;
-  /** `--chunk-size`, `--no-wait`. */
-  long: string;
-  /** In commander's notation: `--chunk-size <items>`. */
-  flags: string;
-  heading: string | null;
-  commands: readonly string[];
-}
+export type Entry = ReturnType<typeof entriesOf>[number];
 
 /** Lists a group's options. */
-export const entriesOf = ({ heading, commands, options }: Group): Entry[] =>
+export const entriesOf = ({ heading, commands, options }: Group) =>
   Object.entries(options).map(([name, option]) => {
     const plain = option.spelled ?? spelled(name);
     const long = option.negated ? plain.replace('--', '--no-') : plain;
     const value = option.type.placeholder === '' ? '' : ` <${option.type.placeholder}>`;
-    const flags = `${option.short ? `-${option.short}, ` : ''}${long}${value}`;
     const config = option.import ? `import.${underscored(name)}` : option.config;
     const key = keyOf(name, config, option.mapping);
-    const typed = option.flag === false ? `-o ${key}` : long;
-    const summary = TEXTS[(option.text ?? name) as keyof typeof TEXTS];
-    const own = { ...option, ...(config !== undefined && { config }) };
-    return { commands, ...own, name, key, summary, typed, long, flags, heading };
+    return {
+      ...{ commands, ...option, ...(config !== undefined && { config }) },
+      /** In camelCase, under which commander stores the value. */
+      name,
+      /** Of a setting for `-o`, such as `chunk_size`; null for an option that is none. */
+      key,
+      /** What it does: the start of a sentence, for help, completion, man page, reference, and config schema. */
+      summary: TEXTS[(option.text ?? name) as keyof typeof TEXTS],
+      /** What a user types to set it: `--chunk-size`, or `-o retries`. */
+      typed: option.flag === false ? `-o ${key}` : long,
+      /** `--chunk-size`, `--no-wait`. */
+      long,
+      /** In commander's notation: `--chunk-size <items>`. */
+      flags: `${option.short ? `-${option.short}, ` : ''}${long}${value}`,
+      heading,
+    };
   });
 
 /** The option as a command describes it, if that has a text of its own for it. */

@@ -79,12 +79,7 @@ export type Found<T> = { value: T; origin: string };
 export type Section = { section: ConfigSection; prefix: string };
 
 /** The config file as it was read. `mode` is null if there is no file, or on Windows. */
-export interface ReadConfig {
-  path: string;
-  exists: boolean;
-  content: ConfigFile;
-  mode: number | null;
-}
+export type ReadConfig = { path: string; exists: boolean; content: ConfigFile; mode: number | null };
 
 export interface Sources {
   world: SettingsWorld;
@@ -179,12 +174,7 @@ interface Places {
 }
 
 /** Relative paths start from the working directory. @param what the flag and the variable that name it, for errors */
-function locate(
-  world: SettingsWorld,
-  chosen: Found<string> | null,
-  what: string,
-  places: Places,
-): Found<string> {
+function locate(world: SettingsWorld, chosen: Found<string> | null, what: string, places: Places) {
   const isWindows = world.platform === 'win32';
   const path = isWindows ? win32 : posix;
   if (chosen) return { ...chosen, value: path.resolve(world.cwd, readPath(chosen.value, setting(chosen))) };

@@ -10,15 +10,11 @@ import { FLAGLESS } from '../options/index.js';
 import { readPath } from '../options/types.js';
 import { refuseExposed } from './file.js';
 import { TOKEN_KEYS } from './keys.js';
-import type { CommandWorld, Found, Ignore, Settings, SettingsWorld, Sources } from './sources.js';
+import type { CommandWorld, Ignore, Settings, SettingsWorld, Sources } from './sources.js';
 import { inFile, placeOf, readToken, type Secret, variable } from './sources.js';
 
 /** The token of the settings, or the program or file that has it. @throws ConfigError if there are two */
-export function findToken(
-  { world, flags, config, sections }: Sources,
-  region: string,
-  ignore: Ignore,
-): FoundToken {
+export function findToken({ world, flags, config, sections }: Sources, region: string, ignore: Ignore) {
   const none = { value: null, command: null, file: null };
   // The sandbox uses a token made for this process, so the settings must not contain a real one.
   if (region === 'sandbox') return { ...none, origin: 'embedded' };
@@ -55,11 +51,6 @@ export function findToken(
   if (one.endsWith('token_file')) return fileAt(resolve(dirname(config.path), value), origin);
   const token = readToken(value, placeOf(found[0]!));
   return { ...none, value: token, origin: token ? origin : 'not set' };
-}
-
-interface FoundToken extends Found<Secret | null> {
-  command: Settings['tokenCommand'];
-  file: Settings['tokenFile'];
 }
 
 type TokenSettings = Pick<Settings, 'token' | 'tokenCommand' | 'tokenFile'>;
