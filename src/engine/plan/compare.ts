@@ -1,17 +1,29 @@
 /**
  * Counts the rows that the service already has (contract §3 "Only what changed"), including those with
- * identifiers that appear more than once.
+ * identifiers that appear more than once, and in how many changed rows each key differs.
  */
 
-import type { CellColumns } from '../fingerprints/cells.js';
-import type { FingerprintIndex } from '../fingerprints/index.js';
+import { type CellColumns, StoredCells } from '../fingerprints/cells.js';
+import type { FingerprintIndex, Remembered } from '../fingerprints/index.js';
+import { foldContents, type PlaceOfRow } from '../fingerprints/tables.js';
 import type { KeyChange, RowClass } from '../model/plan-changes.js';
 import type { Kind } from '../model.js';
-import { buildItems, itemIn, itemMemory, type Pool } from '../read/index.js';
+import {
+  buildItems,
+  CellHasher,
+  Hashes,
+  type Item,
+  type ItemBatch,
+  itemIn,
+  itemMemory,
+  MergedHashes,
+  MOST_KEYS,
+  mergeUpserts,
+  type Pool,
+  parseItem,
+} from '../read/index.js';
 import type { Volume } from './estimate.js';
-import { KeyChanges } from './key-changes.js';
 import { acceptedOf, type Scanned } from './plan.js';
-import { Repeats } from './repeats.js';
 
 /** What is known about the profiles of a kind. */
 export interface Known {
@@ -101,4 +113,179 @@ export async function compareRows(
   }
   await repeats?.decide(keys);
   return { known, changes, keys: keys?.list() ?? [], repeats, untracked: keys?.untracked ?? 0, toSend };
+}
+
+/** The most memory for items to merge, in bytes. */
+const MOST_ITEM_BYTES = 16 * 1024 * 1024;
+/** Estimated memory of an item in addition to its text, in bytes. */
+const OVERHEAD = 128;
+
+/**
+ * Decides for identifiers that appear more than once in the inputs of a kind whether their merged content is
+ * what the service has. First compares the hash of the sequence of contents, which takes eight bytes for each known row.
+ * If it differs, the merged content may still be the same. That is compared only if the items fit in memory.
+ */
+class Repeats {
+  /**
+   * By row of the index: the hash of the sequence of contents, the number of rows, and 1 if they are
+   * unchanged.
+   */
+  readonly #contents: BigUint64Array;
+  readonly #counts: Uint32Array;
+  readonly #same: Uint8Array;
+  /** Items by row of the index; null when they took more than `MOST_ITEM_BYTES`. */
+  #items: Map<number, Buffer[]> | null = new Map();
+  #room = MOST_ITEM_BYTES;
+  readonly #merged: MergedHashes;
+  readonly #hashes: Hashes;
+
+  constructor(
+    private readonly index: FingerprintIndex,
+    kind: Kind,
+    hashKey: Uint8Array,
+    private readonly take: (kind: RowClass, rows: number) => void,
+  ) {
+    this.#contents = new BigUint64Array(index.rows + 1);
+    this.#counts = new Uint32Array(index.rows + 1);
+    this.#same = new Uint8Array(index.rows + 1);
+    this.#merged = new MergedHashes(kind, hashKey);
+    this.#hashes = new Hashes(hashKey, 'item');
+  }
+
+  /** Adds a row. Rows must come in input order. */
+  add(batch: ItemBatch, at: number): void {
+    const row = this.index.rowOf(batch.ids[at]!);
+    if (row === 0) {
+      this.take('new', 1);
+      return;
+    }
+    this.#contents[row] = foldContents(this.#contents[row]!, batch.contents[at]!);
+    this.#counts[row]!++;
+    if (this.#items === null) return;
+    const item = Buffer.from(itemIn(batch, at));
+    this.#room -= item.length + OVERHEAD;
+    if (this.#room < 0) this.#items = null;
+    else if (this.#items.get(row)?.push(item) === undefined) this.#items.set(row, [item]);
+  }
+
+  /**
+   * Decides for each id, and passes its rows to `take`. Call this when all rows were added.
+   * @param keys counts them by key
+   */
+  async decide(keys: KeyChanges | null): Promise<void> {
+    for (const [row, rows] of this.#counts.entries()) {
+      if (rows === 0) continue;
+      const known = this.index.remembered(row);
+      const items = this.#items?.get(row);
+      const same = known.content !== 0n && this.#isSame(known, this.#contents[row]!, items);
+      const kind = !same ? 'changed' : known.old ? 'refreshed' : 'unchanged';
+      this.take(kind, rows);
+      if (kind === 'unchanged') this.#same[row] = 1;
+      if (kind !== 'changed' || keys === null) continue;
+      if (items) await keys.add(this.index.placesOf(row), items);
+      else keys.untracked += rows;
+    }
+    this.#items = null;
+  }
+
+  /** Whether the service already has the merged rows of an id. */
+  isUnchanged(id: bigint): boolean {
+    return this.#same[this.index.rowOf(id)] === 1;
+  }
+
+  #isSame({ content, merged }: Remembered, now: bigint, items: readonly Buffer[] | undefined): boolean {
+    if (content === now) return true;
+    if (items === undefined) return false;
+    const whole = items.map(parseItem).reduce((before: Item, next) => mergeUpserts(before, next));
+    if (merged !== 0n && merged === this.#merged.of(whole)) return true;
+    // The merged content may have been sent as one row.
+    return content === this.#hashes.of(JSON.stringify(whole));
+  }
+}
+
+/**
+ * The most memory for cells, in bytes. A file in the order of the last import needs the cells of few requests
+ * at a time.
+ */
+const MOST_CELL_BYTES = 64 * 1024 * 1024;
+
+interface Sent {
+  cells: StoredCells;
+  bytes: number;
+  /** For each of its keys: the number of the key in `#hasher`; -1: not counted. */
+  numbers: number[];
+}
+
+/**
+ * Counts for each key in how many changed rows it differs from the last send, by the recorded hashes of
+ * cells.
+ */
+class KeyChanges {
+  /** Number of changed rows without recorded cells. */
+  untracked = 0;
+  readonly #hasher: CellHasher;
+  /** Number of rows, by the number of the key. */
+  readonly #rows: number[] = [];
+  readonly #before = new Uint16Array(MOST_KEYS);
+  readonly #now = new Uint16Array(MOST_KEYS);
+  readonly #sends = new Map<number, Sent | null>();
+  #bytes = 0;
+
+  /** @param read reads the cells of a send; null if they were not recorded */
+  constructor(
+    kind: Kind,
+    hashKey: Uint8Array,
+    private readonly read: (send: number) => Promise<CellColumns | null>,
+  ) {
+    this.#hasher = new CellHasher(kind, hashKey);
+  }
+
+  /**
+   * Compares the rows of one id. Later rows are merged over earlier ones.
+   * @param places the rows of its last sends
+   * @param items JSON texts of its current rows
+   */
+  async add(places: readonly PlaceOfRow[], items: readonly Buffer[]): Promise<void> {
+    this.#before.fill(0, 0, this.#hasher.keys.length);
+    this.#now.fill(0, 0, this.#hasher.keys.length);
+    for (const { send, at } of places) {
+      const sent = this.#sends.get(send) ?? (await this.#load(send));
+      if (sent === null) {
+        this.untracked += items.length;
+        return;
+      }
+      sent.cells.each(at, (key, hash) => {
+        const number = sent.numbers[key]!;
+        if (number >= 0) this.#before[number] = hash;
+      });
+    }
+    for (const item of items) {
+      for (const cell of this.#hasher.of(item, 0, item.length)) this.#now[cell >>> 16] = cell & 0xffff;
+    }
+    for (let key = 0; key < this.#hasher.keys.length; key++) {
+      if (this.#before[key] !== this.#now[key]) this.#rows[key] = (this.#rows[key] ?? 0) + items.length;
+    }
+  }
+
+  /** The keys that differ in at least one row. */
+  list(): KeyChange[] {
+    return this.#rows.flatMap((rows, key) => (rows > 0 ? [{ key: this.#hasher.keys[key]!, rows }] : []));
+  }
+
+  async #load(send: number): Promise<Sent | null> {
+    const known = this.#sends.get(send);
+    if (known !== undefined) return known;
+    const stored = await this.read(send);
+    const bytes = stored?.bytes.length ?? 0;
+    for (const [oldest, dropped] of this.#sends) {
+      if (this.#bytes + bytes <= MOST_CELL_BYTES) break;
+      this.#sends.delete(oldest);
+      this.#bytes -= dropped?.bytes ?? 0;
+    }
+    this.#bytes += bytes;
+    const numbers = stored?.keys.map((key) => this.#hasher.numberOf(key)) ?? [];
+    const sent = stored && { cells: new StoredCells(stored), bytes, numbers };
+    this.#sends.set(send, sent);
+    return sent;
+  }
 }

@@ -1,5 +1,6 @@
 /** Guesses the patterns of a date, for numbers with one digit or two. Pure. */
-import { datePattern, ISO_8601, ISO_DATE, type Point } from './dates.js';
+import { datePattern, ISO_8601, ISO_DATE } from './dates.js';
+import type { Point } from './points.js';
 import { remembered } from './type.js';
 
 const MONTH = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)';

@@ -3,7 +3,8 @@
 import type * as Luxon from 'luxon';
 import { SOME_ZONE } from '../../model.js';
 import { patternsOf, readsAs } from './date-patterns.js';
-import { type DatePattern, datePattern, ISO_8601, ISO_DATE, type Point, pointAt, utc } from './dates.js';
+import { type DatePattern, datePattern, ISO_8601, ISO_DATE } from './dates.js';
+import { type Point, pointAt, utc } from './points.js';
 import { BadType, causeOf, inScratch, type Reader, scratch, scratchText, type TypeOfColumn } from './type.js';
 
 const { bytes } = scratch;

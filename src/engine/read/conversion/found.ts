@@ -6,7 +6,7 @@ import type { Problem } from '../../problems.js';
 import { type Evidence, quoted } from '../wording.js';
 import { type DateKind, patternsOf, readsAs } from './date-patterns.js';
 import { dateText } from './date-types.js';
-import { type Point, utc } from './dates.js';
+import { type Point, utc } from './points.js';
 import { partsOf } from './types.js';
 
 /** A date column whose rule has no pattern. */

@@ -1,6 +1,6 @@
 /** Counts the columns of a batch of CSV for the plan, cell by cell: what types they may have. */
 import { addCurrency, type Currencies, currenciesOf } from '../conversion/currency.js';
-import { classify } from '../conversion/numbers.js';
+import { classify } from '../conversion/plain-numbers.js';
 import type { ColumnCounter } from '../format.js';
 import { addCell, addPlain, type ColumnStats, emptyStats, isUndecided } from '../mapping/stats.js';
 import { isInferred, type Target } from '../mapping/targets.js';

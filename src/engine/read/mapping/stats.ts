@@ -4,7 +4,7 @@
  */
 import type { CellType, ColumnType } from '../../model.js';
 import { addFit, addFits, type Fits, isOpen, noFits } from '../conversion/guess.js';
-import { classifyText, NOT_A_NUMBER, ZERO_AT_END } from '../conversion/numbers.js';
+import { classifyText, NOT_A_NUMBER, ZERO_AT_END } from '../conversion/plain-numbers.js';
 import { type Evidence, quoted } from '../wording.js';
 
 /** What the cells of a column that are not empty have in common. Plain data. */

@@ -4,7 +4,7 @@ import { type CellType, ID_FIELD, type Kind } from '../../model.js';
 import type { ColumnRule, Warning } from '../../problems.js';
 import { nearest } from '../../util/nearest.js';
 import { guessOf } from '../conversion/guess.js';
-import { classifyText, NOT_A_NUMBER } from '../conversion/numbers.js';
+import { classifyText, NOT_A_NUMBER } from '../conversion/plain-numbers.js';
 import { converterOf } from '../conversion/types.js';
 import { cleaner } from '../identifier.js';
 import { jsonString } from '../json/text.js';

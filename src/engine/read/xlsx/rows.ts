@@ -5,6 +5,7 @@ import type { Header, Table } from '../csv/header.js';
 import { tooLong as cellTooLong } from '../csv/odd-rows.js';
 import { tooManyColumns } from '../limits.js';
 import { type Rows, RowsBuilder } from '../rows.js';
+import { Output } from '../text/output.js';
 import type { InputFile, OpenedInput, SheetChoice } from '../types.js';
 import {
   type Cell,
@@ -17,7 +18,6 @@ import {
   textsIn,
   unescaped,
 } from './sheet.js';
-import { StringTable } from './strings.js';
 import { damaged, Workbook } from './workbook.js';
 
 type Reading = Pick<InputFile, 'path' | 'location' | 'maxCellBytes'>;
@@ -69,6 +69,45 @@ function stringsInto(strings: StringTable, { maxCellBytes }: Reading) {
       if (text.length <= maxCellBytes) text = (text + more).slice(0, maxCellBytes + 1);
     }),
   };
+}
+
+const STRING_BLOCK_BYTES = 1024 * 1024;
+const MOST_STRING_BYTES = 512 * 1024 * 1024;
+/** How many decoded strings are kept. */
+const RECENT = 2048;
+
+/** The shared strings of a workbook, to which a sheet may refer in any order, as UTF-8 outside of the heap. */
+class StringTable {
+  /** Of each string: its block, and where it ends in it. */
+  readonly #blockOf: number[] = [];
+  readonly #ends: number[] = [];
+  readonly #blocks: Buffer[] = [];
+  readonly #last = new Output(STRING_BLOCK_BYTES);
+  #bytes = 0;
+  readonly #recent: ({ index: number; text: string } | undefined)[] = new Array(RECENT);
+
+  add(text: string): void {
+    this.#last.write(text);
+    this.#blockOf.push(this.#blocks.length);
+    this.#ends.push(this.#last.length);
+    if (this.#last.length < STRING_BLOCK_BYTES) return;
+    this.#bytes += this.#last.length;
+    if (this.#bytes > MOST_STRING_BYTES) throw new Error('its texts are too large');
+    this.#blocks.push(Buffer.from(this.#last.bytes.subarray(0, this.#last.length)));
+    this.#last.length = 0;
+  }
+
+  /** @throws Error if there is no such string */
+  get(index: number): string {
+    const recent = this.#recent[index % RECENT];
+    if (recent?.index === index) return recent.text;
+    const block = this.#blockOf[index];
+    if (block === undefined) throw new Error(`it has no text number ${index}`);
+    const start = this.#blockOf[index - 1] === block ? this.#ends[index - 1]! : 0;
+    const text = (this.#blocks[block] ?? this.#last.bytes).toString('utf8', start, this.#ends[index]!);
+    if (text.length < 1024) this.#recent[index % RECENT] = { index, text };
+    return text;
+  }
 }
 
 /** Rows to examine, including the header. */
