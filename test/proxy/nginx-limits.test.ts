@@ -3,8 +3,6 @@
  *
  * Rates are counted by the real clock, so those tests run in real time.
  */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { systemClock } from '../../src/engine/util/clock.js';
 import { startNginx, withNginx } from './nginx.js';
@@ -32,30 +30,6 @@ withNginx(() => {
       const sizes = service.ledger().flatMap(({ accepted }) => accepted?.bytes ?? []);
       expect(Math.max(...sizes)).toBeLessThanOrEqual(bytes);
       expect(Math.min(...sizes)).toBeGreaterThan(bytes / 4);
-    });
-
-    test('a single row over the limit is rejected, in one line; all others arrive', async () => {
-      const service = await startService();
-      const nginx = await startNginx({ upstream: service.url, server: 'client_max_body_size 2k;' });
-      const sender = new Sender(nginx.url, 12, (i) => 'x'.repeat(i === 5 ? 3_000 : 60));
-      const { code, summary } = await sender.run(SEND);
-      expect([code, summary?.status]).toEqual([5, 'partial']);
-      expect(summary!.rows).toMatchObject({
-        read: 12,
-        filtered: 0,
-        rejected: 1,
-        submitted: 11,
-        completed: 11,
-      });
-      const reason = new RegExp(
-        `^the service answered 413 Payload Too Large ${page('413 Request Entity Too Large ')}$`,
-      );
-      expect(summary!.rejected).toEqual([
-        { file: 'companies.csv', line: 7, reason: expect.stringMatching(reason) },
-      ]);
-      const rejects = readFileSync(join(sender.folder, summary!.files[0]!.rejects_file!), 'utf8');
-      expect(rejects).toMatch(/^c-5,x{3000},7,"the service answered 413/m);
-      expect([...timesCarriedOut(service).keys()]).toEqual(sender.ids.filter((id) => id !== 'c-5'));
     });
   });
 

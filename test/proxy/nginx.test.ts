@@ -182,13 +182,4 @@ withNginx(() => {
     expectDone(last.summary!, sender, service);
     expect(last.summary!.maybe_sent_twice).toEqual([]);
   });
-
-  test('connections that nginx closes after every second request', async () => {
-    const service = await startService();
-    const nginx = await startNginx({ upstream: service.url, server: 'keepalive_requests 2;' });
-    const sender = new Sender(nginx.url, 60);
-    const { summary } = await sender.run(SEND);
-    expectDone(summary!, sender, service);
-    expect(summary).toMatchObject({ retries: 0, maybe_sent_twice: [] });
-  });
 });

@@ -55,22 +55,6 @@ async function tunnelFor(
 withNginx(() => {
   beforeAll(built);
 
-  test('HTTPS: nothing is sent to an authority that is not known; once it is, everything arrives', async () => {
-    const service = await startService();
-    const tls = { cert: certs('good.pem'), key: certs('good.key') };
-    const sender = new Sender((await startNginx({ upstream: service.url, tls })).url);
-    const first = await run(sender, SEND, {});
-    expect([first.code, first.summary.status]).toEqual([6, 'stopped']);
-    expect(first.stderr).toContain('certificate comes from an authority this machine does not know');
-    expect(first.summary).toMatchObject({ rows: { submitted: 0, unsent: 12 }, maybe_sent_twice: [] });
-    expect(service.ledger()).toEqual([]);
-
-    const last = await run(sender, ['resume'], TRUST);
-    expect(last.code, last.stderr).toBe(0);
-    expectDone(last.summary, sender, service);
-    expect(last.summary.maybe_sent_twice).toEqual([]);
-  });
-
   test('HTTPS_PROXY: a tunnel to a name that only the proxy knows; the token goes inside it', async () => {
     const service = await startService();
     const tls = { cert: certs('other-host.pem'), key: certs('other-host.key') };

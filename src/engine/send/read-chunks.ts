@@ -104,12 +104,7 @@ export async function countRequests(
       continue;
     }
     const { items: most, bytes } = deps.limits;
-    const limits = {
-      bytes,
-      get items() {
-        return Math.min(most, canary ?? most);
-      },
-    };
+    const limits = { items: Math.min(most, canary ?? most), bytes };
     for await (const chunk of chunksOf(scanned, kind, { ...deps, limits })) {
       total.unchanged += chunk.unchanged;
       if (chunk.ends.length === 0 && !each) continue;
@@ -118,6 +113,7 @@ export async function countRequests(
       each?.(chunk, made);
       if (chunk.ends.length === 0 || chunk.rejected !== null) continue;
       canary = null;
+      limits.items = most;
       total.requests++;
       total.bytes += body.length;
       total.merged += merged;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { serialize } from '../../../src/engine/send/chunk.js';
 import { cut, mergedOf, rowsOf } from '../support/cut.js';
-import { idHash, itemOf, type Row } from '../support/rows.js';
+import { idHash, itemOf } from '../support/rows.js';
 
 describe('serialize', () => {
   test.each(['companies', 'users'] as const)('the body of %s', async (kind) => {
@@ -15,48 +15,6 @@ describe('serialize', () => {
     const row = { id: 'a', metadata: '{"price":1.10,"name":"\\u00e9 é"}' };
     const [chunk] = await cut([row, { id: 'b' }, { id: 'b' }]);
     expect(serialize(chunk!).body.toString()).toBe(`{"companies":[${itemOf(row)},{"company_id":"b"}]}`);
-  });
-
-  test.each<[name: string, rows: Row[], body: unknown[]]>([
-    [
-      'keys of the later stand, others stay',
-      [
-        { id: 'a', metadata: '{"plan":"free","seats":1}' },
-        { id: 'a', metadata: '{"plan":"gold"}' },
-      ],
-      [{ company_id: 'a', metadata: { plan: 'gold', seats: 1 } }],
-    ],
-    [
-      'null is a value that removes: it stays',
-      [
-        { id: 'a', metadata: '{"plan":"free"}' },
-        { id: 'a', metadata: '{"plan":null}' },
-      ],
-      [{ company_id: 'a', metadata: { plan: null } }],
-    ],
-    [
-      'objects inside are replaced whole',
-      [
-        { id: 'a', metadata: '{"address":{"city":"X","zip":"1"}}' },
-        { id: 'a', metadata: '{"address":{"city":"Y"}}' },
-      ],
-      [{ company_id: 'a', metadata: { address: { city: 'Y' } } }],
-    ],
-    [
-      'metadata that only one has',
-      [{ id: 'a' }, { id: 'a', metadata: '{"plan":"gold"}' }, { id: 'a' }],
-      [{ company_id: 'a', metadata: { plan: 'gold' } }],
-    ],
-    ['none at all', [{ id: 'a' }, { id: 'a' }], [{ company_id: 'a' }]],
-    [
-      'the first one’s place is kept',
-      [{ id: 'a' }, { id: 'b' }, { id: 'a', metadata: '{"n":1}' }],
-      [{ company_id: 'a', metadata: { n: 1 } }, { company_id: 'b' }],
-    ],
-  ])('duplicates: %s', async (_name, rows, body) => {
-    const [chunk] = await cut(rows);
-    expect(mergedOf(chunk!)).toEqual(body);
-    expect(serialize(chunk!).merged).toBe(rows.length - body.length);
   });
 
   test('a key like __proto__ is a key like any other', async () => {

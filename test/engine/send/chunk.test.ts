@@ -5,7 +5,6 @@ import { envelopeBytes } from '../../../src/engine/model.js';
 import type { Chunk } from '../../../src/engine/send/chunk.js';
 import { itemsOf, serialize } from '../../../src/engine/send/chunk.js';
 import { type ChunkRules, splitIntoChunks } from '../../../src/engine/send/chunker.js';
-import { leave } from '../../../src/engine/send/pick.js';
 import { cut, type Item, mergedOf, numbered, ofInput, rangeOf, rowsOf } from '../support/cut.js';
 import { batchesOf, duplicatesOf, idHash, itemOf, type Row, recordedRange } from '../support/rows.js';
 
@@ -14,10 +13,6 @@ const ranges = (chunks: readonly Chunk[]) =>
 const text = (chunk: Chunk): string[] => itemsOf(chunk).map((item) => Buffer.from(item).toString());
 
 describe('splitIntoChunks', () => {
-  test('no rows, no chunks', async () => {
-    expect(await cut([])).toEqual([]);
-  });
-
   test('at most so many items, in order, each with its row and line', async () => {
     const chunks = await cut(numbered(5), { limits: { items: 2, bytes: 1_000 } });
     expect(ranges(chunks)).toEqual([
@@ -46,18 +41,6 @@ describe('splitIntoChunks', () => {
     expect(ranges(await cut(rows, { limits: { items: 9, bytes: two - 1 } }))).toHaveLength(4);
   });
 
-  test('rows whose ids were sent later are left out, and stay within their chunk', async () => {
-    const [chunk] = await cut(numbered(5));
-    const later = [idHash('c1'), idHash('c4')];
-    const rest = leave(chunk!, (id) => (later.includes(id) ? 'tuesday' : null));
-    expect(ranges([rest])).toEqual([[0, 5, 3]]);
-    expect(rest.leftOut).toEqual([
-      { input: 0, row: 1, line: 3, id: idHash('c1'), by: 'tuesday', before: null },
-      { input: 0, row: 4, line: 6, id: idHash('c4'), by: 'tuesday', before: null },
-    ]);
-    expect(text(rest).join()).not.toMatch(/c1|c4/);
-  });
-
   test('a limit that is lower by now holds for the chunks that follow', async () => {
     const limits = { items: 4, bytes: 1_000 };
     const rows = numbered(11);
@@ -70,15 +53,6 @@ describe('splitIntoChunks', () => {
       limits.items = news.shift()!;
     }
     expect(sizes).toEqual([4, 2, 2, 3]);
-  });
-
-  test('rejected rows are within a range, and a gap at its end belongs to nobody', async () => {
-    const rows = numbered(6).map((row, i) => ({ ...row, rejected: [0, 2, 5].includes(i) }));
-    const chunks = await cut(rows, { limits: { items: 2, bytes: 1_000 } });
-    expect(ranges(chunks)).toEqual([
-      [1, 4, 2],
-      [4, 5, 1],
-    ]);
   });
 
   test('unchanged rows are counted, not sent; where all are, an empty chunk says so', async () => {
@@ -158,16 +132,6 @@ describe('ranges of an earlier session', () => {
     },
   );
 
-  test('two that lie side by side stay two, in whatever order they are given', async () => {
-    const recorded = [recordedRange(4, 6), recordedRange(2, 4)];
-    expect(ranges(await cut(numbered(8), { limits, recorded }))).toEqual([
-      [0, 2, 2],
-      [2, 4, 2],
-      [4, 6, 2],
-      [6, 8, 2],
-    ]);
-  });
-
   test('a range keeps its bounds where its first and last rows are rejected', async () => {
     const rows = numbered(6).map((row, i) => ({ ...row, rejected: i === 1 || i === 4 }));
     const [first, again, last] = await cut(rows, { limits, recorded: [recordedRange(1, 5)] });
@@ -176,11 +140,6 @@ describe('ranges of an earlier session', () => {
       [1, 5, 2],
       [5, 6, 1],
     ]);
-  });
-
-  test('a range in which nothing is left to send is not sent, and what follows is', async () => {
-    const recorded = [recordedRange(0, 2, { state: 'settled', rows: 0, unchanged: 2 })];
-    expect(ranges(await cut(numbered(3), { limits, recorded }))).toEqual([[2, 3, 1]]);
   });
 });
 

@@ -249,14 +249,3 @@ test('exactly the rows at fault are rejected, within the bounds', () => {
     { numRuns: times(80) },
   );
 });
-
-test.each([1, 2, 5, 17, 200])('%i rows at fault among 20,000, evenly: requests and rows', (k) => {
-  const bad = new Set(Array.from({ length: k }, (_, i) => Math.floor((i * 20_000) / k)));
-  const service = new Service(bad, []);
-  const { rejected, left } = search(20_000, service, 1_000_000);
-  expect([rejected.length, left]).toEqual([k, []]);
-  expect(service.held.size).toBe(20_000 - k);
-  expect(service.sent.length).toBeLessThanOrEqual(1 + 2 * k * levels(20_000));
-  // With one, each level sends half as many as the one before.
-  if (k === 1) expect(service.sent.flat().length).toBeLessThanOrEqual(3 * 20_000 + levels(20_000));
-});

@@ -202,18 +202,6 @@ test.each<Case>([
   expect(await followed(jobs, options, known)).toMatchObject(wanted);
 });
 
-test('the interval grows with the age of a job', async () => {
-  const { polls } = await followed({
-    a: [
-      [0, {}],
-      [4_000, done],
-    ],
-  });
-  const times = polls.map(([, at]) => Math.round(at));
-  expect(times.slice(0, 4)).toEqual([0, 200, 400, 600]);
-  expect(times.at(-1)! - times.at(-2)!).toBeGreaterThan(300);
-});
-
 test('a job that answers is told as found: once, and again after it was missing', async () => {
   const a: Times = [
     [0, {}],

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { UsageError } from '../../../src/engine/errors.js';
-import { isLoopback, jobSegment, parseHost } from '../../../src/engine/service/address.js';
+import { parseHost } from '../../../src/engine/service/address.js';
 
 describe('a host as it is used', () => {
   it.each([
@@ -79,47 +78,5 @@ describe('what is not a host names where it was set', () => {
     }
     expect(message).toMatch(/^--base-url: /);
     expect(message).not.toContain('hunter2');
-  });
-});
-
-describe('isLoopback', () => {
-  it.each([
-    ['localhost', true],
-    ['api.localhost', true],
-    ['127.0.0.1', true],
-    ['127.9.9.9', true],
-    ['[::1]', true],
-    ['[::ffff:127.0.0.1]', true],
-    ['localhost.example.com', false],
-    ['127.0.0.1.example.com', false],
-    ['128.0.0.1', false],
-    ['[::2]', false],
-    ['[::ffff:10.0.0.1]', false],
-  ])('%s: %s', (host, loopback) => {
-    expect(isLoopback(new URL(`http://${host}`).hostname)).toBe(loopback);
-  });
-});
-
-describe('jobSegment', () => {
-  it.each([
-    ['plain-1', 'plain-1'],
-    ['job:7/part 2', 'job%3A7%2Fpart%202'],
-    [
-      'https://x.example/v1/background_jobs/9?a#b',
-      'https%3A%2F%2Fx.example%2Fv1%2Fbackground_jobs%2F9%3Fa%23b',
-    ],
-    ['%2e%2e', '%252e%252e'],
-    ['a/../b', 'a%2F..%2Fb'],
-    ['...', '...'],
-    ['é', '%C3%A9'],
-  ])('%s is one segment', (id, segment) => {
-    expect(jobSegment(id)).toBe(segment);
-    const url = new URL(`https://x.example/v1/background_jobs/${segment}`);
-    expect(url.pathname.split('/')).toHaveLength(4);
-    expect(decodeURIComponent(url.pathname.split('/')[3]!)).toBe(id);
-  });
-
-  it.each(['', '.', '..', 'half \ud800 pair'])('refuses %j', (id) => {
-    expect(() => jobSegment(id)).toThrow(UsageError);
   });
 });

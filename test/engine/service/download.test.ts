@@ -1,13 +1,11 @@
 /** Inputs from addresses, over real sockets: what arrives is the file, or an error in bounded time. */
-import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { createServer as createTls } from 'node:https';
 import type { Socket } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { parseWebAddress } from '../../../src/engine/service/address.js';
 import { type DownloadOptions, download } from '../../../src/engine/service/download.js';
 import type { Clock } from '../../../src/engine/util/clock.js';
-import { closedPort, httpServer, listen, rawServer } from './support/servers.js';
+import { closedPort, httpServer, rawServer } from './support/servers.js';
 
 const FILE = Buffer.from(`company_id\n${Array.from({ length: 40_000 }, (_, row) => `c${row}\n`).join('')}`);
 const HALF = FILE.length >> 1;
@@ -256,15 +254,6 @@ describe('a server that', () => {
     );
   });
 
-  it('sends more than it says: what it said is what counts, or nothing is', async () => {
-    const { url } = await rawServer((socket) =>
-      socket.end(`HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\ncompany_id\n1\n`),
-    );
-    const result = await fetched(url).catch((reason: unknown) => reason as { exit: number });
-    if ('exit' in result) expect(result.exit).toBe(6);
-    else expect(result.text).toBe('company_id');
-  });
-
   it('speaks no HTTP is given up', async () => {
     const { url } = await rawServer((socket) => socket.end('SSH-2.0-OpenSSH\r\n'));
     await expect(fetched(url)).rejects.toMatchObject({
@@ -279,18 +268,6 @@ describe('a server that', () => {
       exit: 6,
       message: `http://127.0.0.1:${port}/a.csv: the download failed: 127.0.0.1:${port} refused the connection (ECONNREFUSED)`,
       hint: 'check the address and the network',
-    });
-  });
-
-  it('has a certificate of nobody is refused', async () => {
-    const certs = new URL('certs/', import.meta.url);
-    const key = readFileSync(new URL('self-signed.key', certs));
-    const cert = readFileSync(new URL('self-signed.pem', certs));
-    const { url } = await listen(createTls({ key, cert }), 'https');
-    await expect(fetched(url)).rejects.toMatchObject({
-      exit: 6,
-      message: expect.stringContaining("'s certificate is self-signed"),
-      hint: expect.stringContaining('NODE_EXTRA_CA_CERTS'),
     });
   });
 });
