@@ -43,7 +43,8 @@ export async function* report(
     const unlessFailed = (error: unknown): void => void failureAfter(error, end.failure);
     if (isRecorded) await nameRejects(session, files).catch(unlessFailed);
     await rejecting!.record(unsentOf(scanned, end, options, deps)).catch(unlessFailed);
-    before = (await notSentBefore(session, scanned).catch(unlessFailed)) ?? undefined;
+    const scope = isRecorded ? session.scope : deps.scope;
+    before = (await notSentBefore(scanned, { ...deps, scope }).catch(unlessFailed)) ?? undefined;
     if (options.outcomes !== null && isRecorded)
       ended = yield* finishOutcomes(options.outcomes, session, scanned, end);
   }

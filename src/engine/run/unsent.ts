@@ -8,9 +8,8 @@ import type { Scanned } from '../plan/plan.js';
 import { sameScope } from '../state/access.js';
 import type { WrittenRejects } from '../state/rejects.js';
 import type { StoredRun } from '../state/runs.js';
-import type { State } from '../state/state.js';
+import type { Scope, State } from '../state/state.js';
 import { count } from '../util/numbers.js';
-import type { Session } from './session.js';
 import { sealed } from './stored-options.js';
 import type { Ending } from './summary.js';
 
@@ -47,14 +46,15 @@ export function unsentOf(
   };
 }
 
-/** What the runs of these rejects files did not send, and no later run has sent to the same service; and the warnings about it. */
+/**
+ * What the runs of these rejects files did not send, and no later run has sent to the same service; and the warnings
+ * about it.
+ * @param scope null: any service
+ */
 export async function notSentBefore(
-  session: Session,
   { inputs }: Scanned,
+  { state, scope }: { state: State; scope: Scope | null },
 ): Promise<{ notSent: NotSent[]; warnings: string[] }> {
-  const { state } = session.deps;
-  // Without a token, of any service.
-  const scope = session.isRecorded ? session.scope : session.deps.scope;
   const records = inputs.flatMap(({ opened }) => opened.again?.records ?? []);
   const all = records.length === 0 ? [] : await state.runs.all();
   const known = all.filter((run) => scope === null || sameScope(run.scope, scope));
