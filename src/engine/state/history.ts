@@ -199,11 +199,14 @@ function unpackIds(packed: Uint8Array): BigUint64Array {
 
 /** Packs for each input: its index, its number of lines, and how far each line is from the one before. */
 function packLines(inputs: readonly InputLines[]): Uint8Array {
-  const numbers = inputs.flatMap(({ input, lines }) => [
-    ...[input, lines.length],
-    ...Array.from(lines, (line, row) => line - (lines[row - 1] ?? 0)),
-  ]);
-  return deflateRawSync(Float64Array.from(numbers));
+  const numbers = new Float64Array(inputs.reduce((sum, { lines }) => sum + 2 + lines.length, 0));
+  let at = 0;
+  for (const { input, lines } of inputs) {
+    numbers[at++] = input;
+    numbers[at++] = lines.length;
+    for (let row = 0; row < lines.length; row++) numbers[at++] = lines[row]! - (lines[row - 1] ?? 0);
+  }
+  return deflateRawSync(numbers);
 }
 
 /** Reverses `packLines`: the input and line of each row. */
