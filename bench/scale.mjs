@@ -55,12 +55,8 @@ async function measured(rows, where) {
     if (sent !== undefined && answer.rows.submitted !== sent)
       throw new Error(`${answer.rows.submitted} rows sent, expected ${sent}`);
     const perRow = what === 'state info' ? `${(answer.bytes / rows).toFixed(1)}` : '–';
-    lines.push([
-      what,
-      ...[wall, cpu].map((ms) => `${(ms / 1000).toFixed(1)} s`),
-      `${Math.round(peak)} MB`,
-      perRow,
-    ]);
+    const times = [wall, cpu].map((ms) => `${(ms / 1000).toFixed(1)} s`);
+    lines.push([what, ...times, `${Math.round(peak)} MB`, perRow]);
     console.error(`  ${lines.at(-1).join(', ')}`);
   }
   return table(['', 'wall', 'CPU', 'peak memory', 'bytes a row in the state'], lines);

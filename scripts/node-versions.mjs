@@ -17,15 +17,8 @@ export const chosenNodes = () => (process.argv.length > 2 ? process.argv.slice(2
  * @returns {Promise<{ version: string, binary: string, env: NodeJS.ProcessEnv }>}
  */
 export async function nodeOf(version) {
-  const words = [
-    '--yes',
-    '--package',
-    `node@${version}`,
-    '--',
-    'node',
-    '-p',
-    'process.version + " " + process.execPath',
-  ];
+  const print = 'process.version + " " + process.execPath';
+  const words = ['--yes', '--package', `node@${version}`, '--', 'node', '-p', print];
   const { stdout } = await promisify(execFile)('npx', words, { shell: process.platform === 'win32' });
   const [, exact, path] = /^(v\S+) (.*)$/m.exec(stdout) ?? [];
   if (!path) throw new Error(`node@${version}: ${stdout}`);

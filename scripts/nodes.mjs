@@ -8,11 +8,8 @@ for (const wanted of chosenNodes()) {
   const { version, env } = await nodeOf(wanted);
   const started = performance.now();
   const code = await show('node', ['node_modules/vitest/vitest.mjs', 'run', '--project', 'unit'], { env });
-  results.push({
-    node: version,
-    tests: code === 0 ? 'pass' : 'FAIL',
-    seconds: Math.round((performance.now() - started) / 1000),
-  });
+  const seconds = Math.round((performance.now() - started) / 1000);
+  results.push({ node: version, tests: code === 0 ? 'pass' : 'FAIL', seconds });
 }
 console.table(results);
 if (results.some(({ tests }) => tests !== 'pass')) process.exitCode = 1;

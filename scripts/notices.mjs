@@ -25,23 +25,15 @@ for (const { inputs } of Object.values(metafile.outputs)) {
 
 const notices = await Promise.all(
   [...folders].map(async (folder) => {
-    const { name, version, license, author } = JSON.parse(
-      await readFile(join(folder, 'package.json'), 'utf8'),
-    );
+    const about = JSON.parse(await readFile(join(folder, 'package.json'), 'utf8'));
+    const { name, version, license, author } = about;
     const file = (await readdir(folder)).find((entry) => /^licen[cs]e/i.test(entry));
-    if (!file && !(MIT_BY_NAME.has(name) && license === 'MIT')) {
+    if (!file && !(MIT_BY_NAME.has(name) && license === 'MIT'))
       throw new Error(`${name} has no license file: may it be bundled?`);
-    }
-    const text = file
-      ? await readFile(join(folder, file), 'utf8')
-      : (await readFile('LICENSE', 'utf8')).replace(
-          /^Copyright .*$/m,
-          `Copyright (c) ${author.name ?? author}`,
-        );
-    return {
-      key: `${name} ${version}`,
-      text: `${name} ${version} (${license})\n\n${text.replaceAll('\r\n', '\n').trim()}\n`,
-    };
+    const own = await readFile(file ? join(folder, file) : 'LICENSE', 'utf8');
+    const text = file ? own : own.replace(/^Copyright .*$/m, `Copyright (c) ${author.name ?? author}`);
+    const key = `${name} ${version}`;
+    return { key, text: `${key} (${license})\n\n${text.replaceAll('\r\n', '\n').trim()}\n` };
   }),
 );
 notices.sort((a, b) => (a.key < b.key ? -1 : 1));
