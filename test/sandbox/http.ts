@@ -1,6 +1,7 @@
 /** A bare HTTP client for tests: sends the path as it is given, follows nothing, repeats nothing. */
 import { type Agent, type IncomingHttpHeaders, request } from 'node:http';
-import type { Sandbox } from '../../src/sandbox/index.js';
+import type { Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
+import { ManualClock, test } from '../support/sandbox.js';
 
 export interface Reply {
   status: number;
@@ -74,4 +75,11 @@ export function get(sandbox: Sandbox, url: string, options: Send = {}): Promise<
 /** `n` companies with one key each. */
 export const companies = (n: number): { companies: { company_id: string; metadata: object }[] } => ({
   companies: Array.from({ length: n }, (_, i) => ({ company_id: `c-${i}`, metadata: { name: `Name ${i}` } })),
+});
+
+/** With a clock that the test sets. */
+export const timed = test.extend<{ clock: ManualClock; sandboxOptions: SandboxOptions }>({
+  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from the pattern
+  clock: async ({}, use) => use(new ManualClock()),
+  sandboxOptions: async ({ clock }, use) => use({ clock }),
 });

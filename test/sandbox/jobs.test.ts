@@ -1,8 +1,7 @@
 /** Jobs over time: their states, their records, and what they decide about rows. */
 import { describe, expect } from 'vitest';
-import type { FailRow, Limits, Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
-import { test as base, ManualClock } from '../support/sandbox.js';
-import { COMPANIES, COMPANY, companies, get, LOOKUPS, post, USERS } from './http.js';
+import type { FailRow, Limits, Sandbox } from '../../src/sandbox/index.js';
+import { COMPANIES, COMPANY, companies, get, LOOKUPS, post, timed as test, USERS } from './http.js';
 
 interface Record {
   job_id: string;
@@ -11,12 +10,6 @@ interface Record {
   elapsed_time: number;
   links: string;
 }
-
-const test = base.extend<{ clock: ManualClock; sandboxOptions: SandboxOptions }>({
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from the pattern
-  clock: async ({}, use) => use(new ManualClock()),
-  sandboxOptions: async ({ clock }, use) => use({ clock }),
-});
 
 const submit = async (sandbox: Sandbox, body: object = companies(100), to = sandbox.url): Promise<Record> => {
   const path = 'users' in body ? USERS : COMPANIES;

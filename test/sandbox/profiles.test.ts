@@ -1,15 +1,9 @@
 /** Profiles: what becomes of the items that were sent for them, and how they are listed. */
 import fc from 'fast-check';
 import { describe, expect } from 'vitest';
-import type { ProfileQuery, Sandbox, SandboxOptions } from '../../src/sandbox/index.js';
-import { test as base, ManualClock } from '../support/sandbox.js';
-import { COMPANIES, COMPANY, post, USERS } from './http.js';
-
-const test = base.extend<{ clock: ManualClock; sandboxOptions: SandboxOptions }>({
-  // biome-ignore lint/correctness/noEmptyPattern: vitest reads the names of the fixtures from the pattern
-  clock: async ({}, use) => use(new ManualClock()),
-  sandboxOptions: async ({ clock }, use) => use({ clock }),
-});
+import type { ProfileQuery, Sandbox } from '../../src/sandbox/index.js';
+import type { ManualClock } from '../support/sandbox.js';
+import { COMPANIES, COMPANY, post, timed as test, USERS } from './http.js';
 
 const send = async (sandbox: Sandbox, path: string, body: unknown, to = sandbox.url): Promise<void> => {
   expect((await post(sandbox, path, body, { to })).status).toBe(202);
