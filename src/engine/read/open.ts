@@ -8,12 +8,11 @@ import { binaryFormat, formatOf, textFormat } from './formats.js';
 import { cleaner } from './identifier.js';
 import { DEFAULT_LIMITS } from './limits.js';
 import { readRecords } from './records.js';
-import { rejectsHead } from './rejects-head.js';
 import { selectRecords } from './selection.js';
 import { type Head, readHead, readStart } from './text/head.js';
 import type { SourceFile } from './text/source.js';
 import type { InputFile, InputOptions, OpenedInput } from './types.js';
-import { refuseWritten } from './written.js';
+import { refuseWritten, rejectsHead } from './written.js';
 
 /**
  * Opens an input, and examines its beginning.

@@ -1,6 +1,10 @@
-/** Recognizes files that this program wrote, and that do not contain rows. */
+/** Recognizes files that this program wrote: rejects files, and those that do not contain rows. */
 import { InputError } from '../errors.js';
 import { isObject } from '../util/json-object.js';
+import { findDelimiter, firstCells } from './csv/delimiter.js';
+import { plainDialect, rejectsDelimiter } from './csv/dialect.js';
+import { ERROR, OWN_PREFIX, type RejectsHead, RUN } from './rejects-rows.js';
+import type { Head } from './text/head.js';
 
 /** Rejected rows, and mappings, beside an input. */
 export const WRITTEN = /\.(?:rejects(?:-\d+)?\.[a-z]+|mapping(?:-\d+)?\.json)$/i;
@@ -51,23 +55,42 @@ export async function holdsNoRows(path: string, text: Buffer): Promise<boolean> 
 
 /** @throws InputError for a file that does not contain rows */
 export function refuseWritten(path: string, text: Buffer): void {
+  const refuse = (sentence: string, advice: ConstructorParameters<typeof InputError>[1]): never => {
+    throw new InputError(sentence, { file: path, ...advice });
+  };
+  const noInput = (what: 'plan' | 'mapping') => ({ problem: { code: 'no_input' as const, path, what } });
   if (isOutcomes(text)) {
-    throw new InputError('is a file of outcomes that an import wrote: it says what became of its rows', {
-      file: path,
-      hint: 'import the file that the rows are in',
-    });
+    const hint = 'import the file that the rows are in';
+    refuse('is a file of outcomes that an import wrote: it says what became of its rows', { hint });
   }
   if (isOrigin(text)) {
-    throw new InputError('says how the rows of a rejects file were read', {
-      file: path,
-      hint: 'import the rejects file beside it',
-    });
+    const hint = 'import the rejects file beside it';
+    refuse('says how the rows of a rejects file were read', { hint });
   }
-  const refuse = (what: 'plan' | 'mapping', sentence: string): never => {
-    throw new InputError(sentence, { file: path, problem: { code: 'no_input', path, what } });
-  };
-  if (isPlan(text)) refuse('plan', 'is a saved plan, which names rows of other files');
-  if (/\.mapping(-\d+)?\.json$/i.test(path)) {
-    refuse('mapping', 'is a mapping file, which says how another file is read');
-  }
+  if (isPlan(text)) refuse('is a saved plan, which names rows of other files', noInput('plan'));
+  if (/\.mapping(-\d+)?\.json$/i.test(path))
+    refuse('is a mapping file, which says how another file is read', noInput('mapping'));
+}
+
+/** What the beginning of a rejects file shows: the run that it comes from. Null for another input. */
+export function rejectsHead(head: Pick<Head, 'text' | 'whole'>): RejectsHead | null {
+  if (!head.text.includes(RUN)) return null;
+  const start = /^\s*([{[]?)/.exec(head.text.subarray(0, 64).toString())![1];
+  if (start === '[') return null;
+  if (start === '{') return rejectedItems(head.text.toString());
+  const delimiter = rejectsDelimiter(head.text) ?? findDelimiter(head, [RUN]);
+  const rows = firstCells(head, plainDialect(delimiter));
+  const columns = (rows[0] ?? []).map((name) => name.trim());
+  const at = columns.indexOf(RUN);
+  if (at < 0 || !columns.includes(ERROR)) return null;
+  const run = rows.slice(1).find((row) => row[at])?.[at] ?? null;
+  return { run, delimiter, columns: columns.filter((name) => !name.startsWith(OWN_PREFIX)) };
+}
+
+/** Does not match inside a string, where quotes are escaped. */
+const RUN_MEMBER = /[{,]\s*"_profiles_error"\s*:[\s\S]*?,\s*"_profiles_run"\s*:\s*"([^"\\]*)"/;
+
+function rejectedItems(text: string): RejectsHead | null {
+  const run = RUN_MEMBER.exec(text)?.[1];
+  return run === undefined ? null : { run: run === '' ? null : run, delimiter: null, columns: [] };
 }

@@ -6,7 +6,6 @@ import { targetsOf } from '../mapping/targets.js';
 import { toUtf8 } from '../text/encoding.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';
 import { list, quoted } from '../wording.js';
-import { CsvCounter } from './counter.js';
 import {
   apostrophes,
   type Header,
@@ -18,7 +17,7 @@ import {
 } from './header.js';
 import { CsvRow } from './row.js';
 import { csvRows } from './rows.js';
-import { CsvTotals } from './totals.js';
+import { CsvCounter, CsvTotals } from './totals.js';
 import { CsvWriter } from './writer.js';
 
 export const csvFormat: InputFormat<CsvWriter> = {

@@ -38,6 +38,10 @@ export class CsvWriter implements RowWriter, Sent {
   readonly #id: number;
   readonly #company: number;
   readonly #spread: number;
+  readonly #isLower: { id: boolean; company: boolean };
+  readonly #header: readonly string[];
+  readonly #idName: string | undefined;
+  readonly #markedName: string;
   readonly #members: readonly Member[];
   /** Those that have a converter, with their places. */
   readonly #converting: readonly (readonly [at: number, member: Member])[];
@@ -54,6 +58,11 @@ export class CsvWriter implements RowWriter, Sent {
     this.row = new CsvRow(input);
     this.#input = input;
     [this.#id, this.#company, this.#spread] = [find('id'), find('company'), find('spread')];
+    const isLower = (index: number): boolean => targets[index]?.pinned === 'lower';
+    this.#isLower = { id: isLower(this.#id), company: isLower(this.#company) };
+    this.#header = input.csv?.header ?? [];
+    this.#idName = this.#header[this.#id];
+    this.#markedName = `\uFEFF${this.#idName}`;
     this.#members = targets.flatMap((target, index): Member[] => {
       if (target.role !== 'metadata') return [];
       const converter = target.pinned && converterOf(target.pinned);
@@ -123,8 +132,8 @@ export class CsvWriter implements RowWriter, Sent {
     const wrong =
       this.#check(id, idColumn) ?? (company === '' ? null : this.#check(company, companyIdColumn!));
     if (wrong !== null) return wrong;
-    this.id = this.#sent(this.#id, id);
-    this.company = this.#sent(this.#company, company);
+    this.id = this.#isLower.id ? id.toLowerCase() : id;
+    this.company = this.#isLower.company ? company.toLowerCase() : company;
     this.converted.out.length = 0;
     for (const [at, { index, target, converter }] of this.#converting) {
       if (row.isEmpty(index)) continue;
@@ -137,17 +146,11 @@ export class CsvWriter implements RowWriter, Sent {
     return this.#spread < 0 || row.isEmpty(this.#spread) ? null : this.#spreadCell(row.text(this.#spread));
   }
 
-  #sent(index: number, text: string): string {
-    return this.#input.targets[index]?.pinned === 'lower' ? text.toLowerCase() : text;
-  }
-
   /** As in concatenated files, also with a byte order mark, which `trim` takes, too. */
   #repeatsHeader(id: string): boolean {
-    const header = this.#input.csv?.header ?? [];
-    const name = header[this.#id];
     return (
-      (id === name || id === `\uFEFF${name}`) &&
-      header.every((name, index) => this.row.text(index).trim() === name.trim())
+      (id === this.#idName || id === this.#markedName) &&
+      this.#header.every((name, index) => this.row.text(index).trim() === name.trim())
     );
   }
 

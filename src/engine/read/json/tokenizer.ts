@@ -8,9 +8,9 @@ import type { Rows } from '../rows.js';
 import { viewOf } from '../text/fours.js';
 import { MAX_RECORD_BYTES, Splitter } from '../text/splitter.js';
 import type { JsonBody } from '../types.js';
-import { arrayStart, CUT, checkAround, type Fault, textFollows } from './around.js';
 import { CLOSE_BRACKET, COMMA, isPunctuation, isScalar, isSpace, look, seen, valueEnd } from './look.js';
 import { ItemList } from './records.js';
+import { arrayStart, CUT, checkAround, type Fault, textFollows } from './shape.js';
 
 const LF = 0x0a;
 

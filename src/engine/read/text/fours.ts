@@ -28,17 +28,10 @@ function special(bytes: number): number {
   );
 }
 
-/** Finds the next quote, backslash, or control character; otherwise returns one of the last three offsets. */
-export function skipText(view: DataView, start: number, end: number): number {
-  let at = start;
-  for (const last = end - 4; at <= last; at += 4) {
-    const found = special(view.getInt32(at, true));
-    if (found !== 0) return at + firstOf(found);
-  }
-  return at;
-}
-
-/** Like `skipText`, but also stops at another byte. @param also that byte, repeated four times */
+/**
+ * Finds the next quote, backslash, or control character, or another byte; otherwise returns one of the last three offsets.
+ * @param also that byte, repeated four times
+ */
 export function skipTextTo(view: DataView, start: number, end: number, also: number): number {
   let at = start;
   for (const last = end - 4; at <= last; at += 4) {
@@ -49,6 +42,10 @@ export function skipTextTo(view: DataView, start: number, end: number, also: num
   }
   return at;
 }
+
+/** The same without another byte. */
+export const skipText = (view: DataView, start: number, end: number): number =>
+  skipTextTo(view, start, end, QUOTES);
 
 /** Index of the first byte whose high bit is set. */
 const firstOf = (found: number): number => (31 - Math.clz32(found & -found)) >> 3;

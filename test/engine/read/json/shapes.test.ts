@@ -1,9 +1,7 @@
 /** Where items are found, by the beginning of a text; and what would be lost of a value, which is told. */
-import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { InputError } from '../../../../src/engine/errors.js';
 import { shapeOf } from '../../../../src/engine/read/json/shape.js';
-import { lossIn, objectMembers } from '../../../../src/engine/read/json/text.js';
 import { type ReadOptions, readText } from '../reading.js';
 
 const LONG = 'x'.repeat(300_000);
@@ -115,52 +113,6 @@ describe('rows in an array that lies deeper', () => {
 });
 
 describe('what would be lost', () => {
-  const value = fc.jsonValue({ noUnicodeString: false });
-  const twice = (key: string): string => `the key "${key}" appears twice`;
-
-  test('no key appears twice in what JSON.stringify writes, and one that is added is found', () => {
-    fc.assert(
-      fc.property(value, fc.constantFrom(0, 2), (any, spaces) => {
-        const text = JSON.stringify(any, null, spaces);
-        expect(lossIn(text)).toBeNull();
-        expect(lossIn(`{"a":${text},"b":[{"c":${text},"d":1,"\\u0063" :2}]}`)).toBe(twice('c'));
-      }),
-    );
-  });
-
-  test.each([
-    ['{"a":1,"a":1}', 'a'],
-    ['{"a":{"b":1},"b":1}', null],
-    ['[{"a":1},{"a":1}]', null],
-    ['{"a":["a","a"],"b":"a"}', null],
-    ['{"a":"\\"a\\":","b":1}', null],
-    ['{"":1,"":2}', ''],
-    ['{"__proto__":1,"__proto__":2}', '__proto__'],
-  ])('%s: %j', (text, key) => expect(lossIn(text)).toBe(key === null ? null : twice(key)));
-
-  test.each([
-    ['"\\ud83d\\ude00"', null],
-    ['"\\\\ud83d"', null],
-    ['"\\\\\\ud83d"', '\\ud83d'],
-    ['{"\\uDE00":1}', '\\ude00'],
-    ['["\\ud83d\\ud83d\\ude00"]', '\\ud83d'],
-    ['"\\ud83dx\\ude00"', '\\ud83d'],
-  ])('%s: %j', (text, half) => {
-    const loss = half === null ? null : `${half} is half of a character; no text can hold it`;
-    expect(lossIn(text)).toBe(loss);
-  });
-
-  test('members of an object are those of JSON.parse', () => {
-    fc.assert(
-      fc.property(fc.dictionary(fc.string(), value), fc.constantFrom(0, 1, 3), (object, spaces) => {
-        const text = JSON.stringify(object, null, spaces);
-        const members = objectMembers(text).map(([name, json]) => [name, JSON.parse(json)]);
-        expect(Object.fromEntries(members)).toEqual(JSON.parse(text));
-      }),
-    );
-    expect(objectMembers('[1]')).toEqual([]);
-  });
-
   test('numbers: rejected, or rounded where that was asked for, as far as it can be', async () => {
     const text = [
       '{"company_id":"a","v":12345678901234567890}',
