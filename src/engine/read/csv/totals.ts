@@ -47,7 +47,7 @@ export interface ColumnPart {
   currencies: Currencies | null;
 }
 
-export const emptyPart = ({ pinned, guess }: Target): ColumnPart => ({
+const emptyPart = ({ pinned, guess }: Target): ColumnPart => ({
   stats: emptyStats(guess),
   outside: 0,
   currencies: currenciesOf(pinned),
