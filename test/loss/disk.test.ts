@@ -87,7 +87,7 @@ test('a disk that fills up in the middle of an import', async () => {
 });
 
 test('a disk on which stdin has no room: nothing is sent, and nothing of it is left', async () => {
-  const disk = smallDisk(200);
+  const disk = smallDisk(300);
   const { code, error, stderr } = await disk.run('import -', { stdin: file.text.repeat(20) });
   expect([code, error?.code, service.connections], stderr).toEqual([1, 'state', 0]);
   expect(error!.message).toMatch(/^cannot keep stdin in .*: E(NOSPC|FBIG)\b/);
