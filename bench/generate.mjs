@@ -5,14 +5,13 @@ import { createWriteStream } from 'node:fs';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 
-export const COLUMNS =
-  'company_id name industry headquarters website plan_tier employees annual_revenue adoption_rate last_seen_at'.split(
-    ' ',
-  );
-const WORDS =
-  'Nordic Blue Harbour Quantum Silver Cedar Atlas Vertex Lumen Prairie Zenith Müller Åkerlund Peñasco'.split(
-    ' ',
-  );
+const words = (text) => text.split(' ');
+export const COLUMNS = words(
+  'company_id name industry headquarters website plan_tier employees annual_revenue adoption_rate last_seen_at',
+);
+const WORDS = words(
+  'Nordic Blue Harbour Quantum Silver Cedar Atlas Vertex Lumen Prairie Zenith Müller Åkerlund Peñasco',
+);
 const FORMS = ['GmbH', 'Inc.', 'Ltd', 'S.A.', 'AB', 'Holdings, LLC'];
 const INDUSTRIES = ['Software', 'Health Care Equipment', 'Building Products', 'Retail, Online', 'Logistics'];
 const CITIES = [

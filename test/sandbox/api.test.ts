@@ -223,10 +223,6 @@ describe('switches', () => {
       }
     expect((await control(sandbox, 'GET /ledger')).status).toBe(200);
   });
-
-  test('the control route is off by default', async ({ start }) => {
-    expect((await start({ ports: {} })).controlUrl).toBeNull();
-  });
 });
 
 describe('the document', () => {

@@ -8,8 +8,7 @@ import { describe, expect } from 'vitest';
 import { StateError } from '../../src/engine/errors.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { openSandboxData } from '../../src/sandbox/world.js';
-import { ManualClock, test } from '../support/sandbox.js';
-import { COMPANY, get, post, USERS } from './http.js';
+import { COMPANY, get, post, timed as test, USERS } from './http.js';
 
 const folder = (): string => mkdtempSync(join(tmpdir(), 'profiles-test-'));
 
@@ -18,9 +17,8 @@ const submit = async (sandbox: Sandbox, ...users: object[]) =>
 const user = (metadata: object, user_id = 'u') => ({ user_id, metadata });
 const held = (sandbox: Sandbox, id = 'u') => sandbox.show('users', id)?.metadata;
 
-test('is private, and exists after a restart, with continued ids', async ({ start }) => {
+test('is private, and exists after a restart, with continued ids', async ({ clock, start }) => {
   const dataDir = join(folder(), 'made');
-  const clock = new ManualClock();
   const before = await start({ dataDir, clock });
   const { job_id } = await submit(before, user({ a: 1 }));
   await before.stop();
@@ -34,9 +32,8 @@ test('is private, and exists after a restart, with continued ids', async ({ star
     expect(mode(join(dataDir, file))).toBe(0o600);
 });
 
-test('is erased by a reset, from the file too; ids are not given twice', async ({ start }) => {
+test('is erased by a reset, from the file too; ids are not given twice', async ({ clock, start }) => {
   const dataDir = folder();
-  const clock = new ManualClock();
   const sandbox = await start({ dataDir, clock });
   const { links } = await submit(sandbox, user({ note: 'remember-me' }), user({}, 'v'));
   await post(sandbox, USERS, { users: [user({})] }, { to: sandbox.euUrl! });
@@ -57,13 +54,14 @@ test('is erased by a reset, from the file too; ids are not given twice', async (
 });
 
 test('what another process wrote and erased is in the list, and what is pending is known', async ({
+  clock,
   start,
 }) => {
   const dataDir = folder();
-  const clock = new ManualClock();
   const [here, there] = [await start({ dataDir, clock }), await start({ dataDir, clock })];
   const ids = async () => (await here.list('users')).rows.map(({ id }) => id);
-  await submit(there, user({}, 'a'), user({}, 'b'));
+  const { links } = await submit(there, user({}, 'a'), user({}, 'b'));
+  expect((await get(here, links.replace(there.url, here.url))).json()).toMatchObject({ total_rows: 2 });
   const data = openSandboxData(dataDir, clock)!;
   expect([await ids(), data.pending('users', 'a', 'default')]).toEqual([[], true]);
   clock.advance(300);
@@ -77,9 +75,8 @@ test('what another process wrote and erased is in the list, and what is pending 
 });
 
 describe('a request that is sent again and again', () => {
-  test('does not let the data grow or change', async ({ start }) => {
+  test('does not let the data grow or change', async ({ clock, start }) => {
     const dataDir = folder();
-    const clock = new ManualClock();
     const sandbox = await start({ dataDir, clock });
     const users = Array.from({ length: 50 }, (_, i) => user({ a: 'x', gone: null }, `u-${i}`));
     for (let i = 0; i < 20; i++) {
@@ -98,9 +95,7 @@ describe('a request that is sent again and again', () => {
   test.for([
     ['one in between', ['a', 'b', 'a'], ['a']],
     ['repetitions that have not completed', ['a', 'a', 'a'], ['a', 'a']],
-  ] as const)('stays, after %s', async ([, completed, unfinished], { start }) => {
-    const clock = new ManualClock();
-    const sandbox = await start({ clock });
+  ] as const)('stays, after %s', async ([, completed, unfinished], { clock, sandbox }) => {
     for (const tier of completed) {
       await submit(sandbox, user({ tier }));
       clock.advance(300);
@@ -118,9 +113,7 @@ describe('a clock that is set back', () => {
     ['before anyone looks', 0],
   ] as const)(
     '%s: the job ends, and what is accepted later takes effect later',
-    async ([, passed], { start }) => {
-      const clock = new ManualClock();
-      const sandbox = await start({ clock });
+    async ([, passed], { clock, sandbox }) => {
       const { links } = await submit(sandbox, user({ plan: 'old' }));
       clock.advance(passed);
       if (passed > 0) await sandbox.list('users');
@@ -135,9 +128,7 @@ describe('a clock that is set back', () => {
     },
   );
 
-  test('by less than a second changes nothing', async ({ start }) => {
-    const clock = new ManualClock();
-    const sandbox = await start({ clock });
+  test('by less than a second changes nothing', async ({ clock, sandbox }) => {
     const { links } = await submit(sandbox, user({}));
     clock.advance(-999);
     expect((await get(sandbox, links)).json()).toMatchObject({ status: 'queued' });

@@ -59,12 +59,10 @@ describe('states of a job of 100 rows and one second', () => {
 });
 
 test.for([
-  [5_000, 2_000, 2_500],
-  [1, 2_000, 300],
-  [600, 2_000, 300],
-  [601, 2_000, 301],
-] as const)('%i rows at %i a second take %i ms', async ([rows, rate, ms], { clock, sandbox }) => {
-  sandbox.limits.rowsPerSecond = rate;
+  [5_000, 2_500],
+  [600, 300],
+  [601, 301],
+] as const)('%i rows at 2,000 a second take %i ms', async ([rows, ms], { clock, sandbox }) => {
   const job = await submit(sandbox, companies(rows));
   clock.advance(ms - 1);
   expect((await poll(sandbox, job)).status).toBe('pending_refresh');
@@ -123,19 +121,17 @@ test('a job is not known under an id of another region, sandbox or form', async 
 test('one job at a time: over both kinds, but for each region separately', async ({ clock, sandbox }) => {
   sandbox.limits.oneJobAtATime = true;
   const users = { users: [{ user_id: 'u' }] };
-  const statuses = async (...sent: [path: string, to?: string | null][]): Promise<number[]> => {
-    const seen = [];
-    for (const [path, to] of sent)
-      seen.push((await post(sandbox, path, path === USERS ? users : companies(1), to ? { to } : {})).status);
-    return seen;
-  };
-  expect(await statuses([COMPANIES], [USERS], [USERS, sandbox.euUrl])).toEqual([202, 409, 202]);
+  const send = async (path: string, to = sandbox.url): Promise<number> =>
+    (await post(sandbox, path, path === USERS ? users : companies(1), { to })).status;
+  expect([await send(COMPANIES), await send(USERS), await send(USERS, sandbox.euUrl!)]).toEqual([
+    202, 409, 202,
+  ]);
   expect((await post(sandbox, COMPANY, { company_id: 'c' })).status).toBe(202);
   clock.advance(300);
   sandbox.faults.add('stuck-job:nth=1');
-  expect(await statuses([COMPANIES], [USERS])).toEqual([202, 409]);
+  expect([await send(COMPANIES), await send(USERS)]).toEqual([202, 409]);
   clock.advance(1e9);
-  expect(await statuses([USERS])).toEqual([409]);
+  expect(await send(USERS)).toBe(409);
 });
 
 describe('rows at fault', () => {

@@ -62,7 +62,8 @@ describe('who may open it', () => {
 
 describe('where the page is not served', () => {
   test('unless it was asked for', async ({ start }) => {
-    expect((await start()).pageUrl).toBeNull();
+    const { pageUrl, controlUrl } = await start();
+    expect([pageUrl, controlUrl]).toEqual([null, null]);
   });
 
   test('on a port that is taken, unless another one is allowed', async ({ start }) => {

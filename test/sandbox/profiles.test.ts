@@ -97,11 +97,8 @@ describe('a profile', () => {
     expect(sandbox.show('companies', '00042', 'eu')).toBeUndefined();
     clock.advance(1);
     expect(sandbox.show('companies', '00042', 'eu')?.metadata).toEqual({ name: 'A' });
-    expect([
-      sandbox.count('companies', 'eu'),
-      sandbox.count('companies'),
-      sandbox.count('users', 'eu'),
-    ]).toEqual([1, 0, 0]);
+    expect([sandbox.count('companies', 'eu'), sandbox.count('companies')]).toEqual([1, 0]);
+    expect(sandbox.count('users', 'eu')).toBe(0);
     expect(sandbox.show('companies', '42', 'eu')).toBeUndefined();
     expect(sandbox.show('companies', '00042')).toBeUndefined();
     expect(sandbox.show('users', '00042', 'eu')).toBeUndefined();
