@@ -55,9 +55,10 @@ class Sender {
   readonly events = new Channel<ImportEvent>();
   readonly ended: Sent;
   /**
-   * What is under way, with keyed hashes of the ids for which later requests with the same ids must wait.
+   * What is under way, with keyed hashes of the ids for which later requests with the same ids must wait; null for all
+   * ids that appear more than once.
    */
-  readonly #flights = new Map<Promise<void>, ReadonlySet<bigint>>();
+  readonly #flights = new Map<Promise<void>, ReadonlySet<bigint> | null>();
   readonly #searches = new Searches();
   /** Ends the waiting of all flights of this sender when one of them fails. */
   readonly #halt = new AbortController();
@@ -177,18 +178,28 @@ class Sender {
     });
   }
 
-  /** Follows the jobs that an earlier session left unfinished to their ends, before anything is sent. */
+  /**
+   * Follows the jobs that an earlier session left unfinished: while others are sent, or to their ends where they are as
+   * many as may be unfinished.
+   */
   async #followEarlier(): Promise<void> {
     const { options, requests } = this.#deps;
     // With `onFailure: 'isolate'`, its rows are needed if it fails. So it is followed when its chunk is read.
     if (!options.wait || options.onFailure === 'isolate') return;
     const open = requests.all.filter((r) => requestStatus(r) === 'accepted' && r.job);
-    await follow(open, this.#deps);
+    // A service may accept several requests in one job.
+    const ids = new Set(open.map((r) => r.job!.job_id));
+    if (ids.size >= options.concurrency) return follow(open, this.#deps);
+    for (const id of ids) {
+      const records = open.filter((r) => r.job!.job_id === id);
+      this.#launch(null, follow(records, this.#deps));
+    }
   }
 
   /** Waits until another flight may begin, and no flight has one of these ids. */
   async #room(shared: ReadonlySet<bigint>): Promise<void> {
-    const holds = (ids: ReadonlySet<bigint>): boolean => [...shared].some((id) => ids.has(id));
+    const holds = (ids: ReadonlySet<bigint> | null): boolean =>
+      ids ? [...shared].some((id) => ids.has(id)) : shared.size > 0;
     const isBlocked = (): boolean =>
       this.#flights.size >= this.#deps.options.concurrency || [...this.#flights.values()].some(holds);
     while (!this.#deps.stop.aborted && isBlocked()) await this.#landing();
@@ -199,7 +210,7 @@ class Sender {
     await Promise.race(this.#flights.keys());
   }
 
-  #launch(shared: ReadonlySet<bigint>, work: Promise<void>): void {
+  #launch(shared: ReadonlySet<bigint> | null, work: Promise<void>): void {
     const done: Promise<void> = work
       .catch((error: unknown) => this.#fail(error))
       .finally(() => this.#flights.delete(done));

@@ -1,7 +1,8 @@
 /**
- * Connections to the service, directly or through a proxy. Each carries one request at a time. Interim replies are taken out of what is read from
- * its socket before undici parses it: undici 7 destroys a connection on a `100 Continue` that it did not ask for. net and
- * tls pass what they read to `socket.push`, which is replaced on the socket; nothing of undici itself is changed.
+ * Connections to the service, directly or through a proxy. Each carries one request at a time. Interim replies are taken
+ * out of what is read from its socket before undici parses it: undici 7 destroys a connection on a `100 Continue` that it
+ * did not ask for, and fails an assertion on other statuses. net and tls pass what they read to `socket.push`, which is
+ * replaced on the socket; nothing of undici itself is changed.
  */
 import type { Socket } from 'node:net';
 import undici, { type buildConnector, type Dispatcher, type Pool } from 'undici';
@@ -9,8 +10,11 @@ import { type ProxySettings, settingFor } from './address.js';
 
 type Connector = buildConnector.connector;
 
-/** The beginning of an interim (1xx) reply. A `101` counts as final: undici refuses it. */
+/** The beginnings of an interim (1xx) reply, and of those that undici must not see. */
 const INTERIM = /^(?:\r?\n)?HTTP\/\d\.\d 1(?!01)/;
+const BROKEN = /^(?:\r?\n)?HTTP\/\d\.\d (0\d\d|101)/;
+/** The longest head of an interim reply, in bytes. */
+const MAX_INTERIM = 64 << 10;
 /** With this many bytes of a reply, its kind is known. */
 const ENOUGH = 15;
 const HEAD_END = '\r\n\r\n';
@@ -21,6 +25,8 @@ export class Connection {
   dispatcher!: Dispatcher;
   /** Whether another request can be sent over it. */
   isUsable = false;
+  /** Whether no reply has come over its socket yet. */
+  isFresh = true;
   /** Whether a request was written, and its final reply has not begun. */
   #isWaiting = false;
   /** The beginning of a reply, until its kind is known, and all of an interim one. */
@@ -61,6 +67,7 @@ export class Connection {
   #watch(socket: Socket): void {
     const push = socket.push.bind(socket);
     this.#socket = socket;
+    this.isFresh = true;
     this.#held = NOTHING;
     socket.push = (chunk: Buffer | null): boolean => {
       const bytes = chunk === null ? this.#held : this.#read(chunk);
@@ -76,8 +83,11 @@ export class Connection {
     for (;;) {
       const line = this.#held.toString('latin1', 0, ENOUGH);
       if (line.length < ENOUGH) return NOTHING;
+      const [, status] = BROKEN.exec(line) ?? [];
+      if (status) return this.#refuse(`its status is ${status}`);
       if (!INTERIM.test(line)) break;
       const end = this.#held.indexOf(HEAD_END);
+      if (end < 0 && this.#held.length > MAX_INTERIM) return this.#refuse('an interim reply has no end');
       if (end < 0) return NOTHING;
       this.#held = this.#held.subarray(end + HEAD_END.length);
     }
@@ -85,6 +95,13 @@ export class Connection {
     this.#isWaiting = false;
     this.#held = NOTHING;
     return bytes;
+  }
+
+  /** Destroys the connection, with an error that is named as those of undici's parser are. */
+  #refuse(reason: string): Buffer {
+    this.#held = NOTHING;
+    this.#socket!.destroy(Object.assign(new Error(reason), { name: 'HTTPParserError' }));
+    return NOTHING;
   }
 }
 

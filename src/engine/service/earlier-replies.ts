@@ -29,8 +29,11 @@ export class EarlierReplies {
   #repeats = false;
   #warned = false;
 
-  /** Decides whether a complete reply is the answer to this request. */
-  inspect(method: 'GET' | 'POST', path: string, reply: Reply): Belonging {
+  /**
+   * Decides whether a complete reply is the answer to this request.
+   * @param isFresh whether it is the first one on its connection, so that it cannot be a repeated one
+   */
+  inspect(method: 'GET' | 'POST', path: string, reply: Reply, isFresh: boolean): Belonging {
     const { requestId } = reply;
     const jobId = jobIdOf(reply);
     if (jobId === null && requestId === null) return { keep: true };
@@ -42,7 +45,7 @@ export class EarlierReplies {
       // means that the connection is out of step, so it is not used again.
       if (method === 'GET' && (before === question || path.endsWith(`/${encodeURIComponent(jobId ?? '')}`)))
         return { keep: requestId === null };
-      if ((requestId !== null && isSuccess(reply)) || !this.#isRepeating(identity)) {
+      if ((requestId !== null && isSuccess(reply)) || !this.#isRepeating(identity, isFresh)) {
         const words = [jobId && `job ${oneLine(jobId)}`, requestId && `x-request-id ${oneLine(requestId)}`];
         const lost = `answered with its reply to an earlier request (${words.filter(Boolean).join(', ')})`;
         return { keep: false, lost };
@@ -58,9 +61,9 @@ export class EarlierReplies {
     return { keep: true, warning };
   }
 
-  /** Detects a mock that gives the same reply to every request: it comes again over the next connection. */
-  #isRepeating(identity: string): boolean {
-    this.#repeats ||= this.#refused.has(identity);
+  /** Detects a mock that gives the same reply to every request: a refused one comes again as the first on a connection. */
+  #isRepeating(identity: string, isFresh: boolean): boolean {
+    this.#repeats ||= isFresh && this.#refused.has(identity);
     remember(this.#refused, identity, true);
     return this.#repeats;
   }

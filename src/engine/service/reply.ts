@@ -102,6 +102,7 @@ function words(reply: ReplyText, status: string): string {
   }
   const errors = errorsOf(reply);
   const value = parseJson(reply.body);
+  if (reply.coding && value === undefined) return `: ${whatCame(reply)}`;
   // For bodies that the specification does not show: common fields such as `message`, otherwise the body itself.
   const loose =
     (isObject(value) && textsOf(value, LOOSE)) || (typeof value === 'string' ? value : reply.body);
@@ -145,6 +146,14 @@ function htmlWords(body: string, status: string): string {
 }
 
 const REDACTED = '[token]';
+/** What else HTML writes for a character. */
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '|&amp;',
+  '<': '|&lt;',
+  '>': '|&gt;',
+  '"': '|&quot;',
+  "'": '|&apos;',
+};
 /** A shorter key is that of a test, and may be a part of any word. */
 const SHORTEST = 8;
 
@@ -155,7 +164,7 @@ export function redactor(token: string): (text: string) => string {
     const code = character.charCodeAt(0);
     const hex = code.toString(16);
     const plain = `\\${character}`.replace(/^\\(?=\w)/, '');
-    return `(?:\\\\{0,7}(?:${plain}|u00${hex}|x${hex})|%${hex}|&#(?:0*${code}|x0*${hex});?)`;
+    return `(?:\\\\{0,7}(?:${plain}|u00${hex}|x${hex})|%${hex}|&#(?:0*${code}|x0*${hex});?${ENTITIES[character] ?? ''})`;
   });
   const pattern = new RegExp(spellings.join(''), 'gi');
   return (text) => text.replace(pattern, REDACTED);

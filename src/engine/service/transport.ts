@@ -240,7 +240,8 @@ export class Transport {
           // Otherwise, a reply ends with its connection, even if it was cut off, and only valid JSON is surely complete.
           if (!isBounded && isSuccess(reply) && !isHtml(reply) && parseJson(reply.body) === undefined)
             return lost('closed the connection in the middle of its reply');
-          const found = request.earlier?.inspect(method, path, reply) ?? { keep: true };
+          const found = request.earlier?.inspect(method, path, reply, connection.isFresh) ?? { keep: true };
+          connection.isFresh = false;
           if (found.lost) return lost(found.lost);
           connection.isUsable = found.keep;
           answered(found.warning ? { ...reply, warning: found.warning } : reply);

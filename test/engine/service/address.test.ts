@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseHost } from '../../../src/engine/service/address.js';
+import { UsageError } from '../../../src/engine/errors.js';
+import { jobSegment, parseHost } from '../../../src/engine/service/address.js';
 
 describe('a host as it is used', () => {
   it.each([
@@ -78,5 +79,23 @@ describe('what is not a host names where it was set', () => {
     }
     expect(message).toMatch(/^--base-url: /);
     expect(message).not.toContain('hunter2');
+  });
+});
+
+describe('jobSegment', () => {
+  it.each([
+    ['plain-1', 'plain-1'],
+    ['job:7/part 2', 'job%3A7%2Fpart%202'],
+    ['%2e%2e', '%252e%252e'],
+    ['a/../b?c#d', 'a%2F..%2Fb%3Fc%23d'],
+    ['...', '...'],
+  ])('%s is one segment', (id, segment) => {
+    expect(jobSegment(id)).toBe(segment);
+    const { pathname } = new URL(`https://x.example/v1/background_jobs/${segment}`);
+    expect(decodeURIComponent(pathname.split('/')[3]!)).toBe(id);
+  });
+
+  it.each(['', '.', '..', 'half \ud800 pair'])('refuses %j', (id) => {
+    expect(() => jobSegment(id)).toThrow(UsageError);
   });
 });
