@@ -1,4 +1,4 @@
-/** Workbooks are read for the plan and again to send: nothing is lost where that is cut short, or finds other rows. */
+/** Workbooks whose rows are kept on disk between the plan and the sending: nothing is lost where that is cut short. */
 import { randomBytes } from 'node:crypto';
 import * as fs from 'node:fs';
 import { beforeEach, expect, test } from 'vitest';
@@ -17,6 +17,7 @@ const { service, machine, run } = workspace({ [file.path]: bytes });
 let path: string;
 beforeEach(() => {
   path = machine.path(file.path);
+  expect(bytes.length).toBeGreaterThan(1024 * 1024); // smaller ones are not kept
 });
 
 /** Files in the private folders of runs. */
@@ -30,6 +31,7 @@ test('an import that stops, and its resume, send each row once and leave no file
   const first = await run(SEND);
   expect(first.summary!.rows, first.stderr).toMatchObject({ submitted: 1000, unknown: 500, unsent: 1500 });
   await balance(first.summary!, machine, service, file);
+  expect(spooled().filter((name) => name.endsWith('rows'))).toEqual([]);
   service.trouble = {};
   const last = await run('resume');
   expect([last.code, last.summary!.rows.completed], last.stderr).toEqual([0, ROWS]);
@@ -47,7 +49,7 @@ test('a workbook that is written to meanwhile ends the import', async () => {
   await balance(outcome.summary!, machine, service, file);
 });
 
-test('so it does where size and time stay', async () => {
+test('where size and time stay, the rows of the plan are sent', async () => {
   const { atime, mtime } = fs.statSync(path);
   fs.utimesSync(path, atime, mtime); // to the precision that can be set again
   const open = fs.openSync(path, 'r+');
@@ -59,9 +61,6 @@ test('so it does where size and time stay', async () => {
   });
   const outcome = await run(SEND);
   fs.closeSync(open);
-  expect([outcome.code, outcome.error?.message], outcome.stderr).toEqual([
-    2,
-    expect.stringMatching(/companies\.xlsx: (?:changed while it was being imported|the workbook is damaged)/),
-  ]);
+  expect([outcome.code, outcome.summary!.rows.completed], outcome.stderr).toEqual([0, ROWS]);
   await balance(outcome.summary!, machine, service, file);
 });

@@ -3,6 +3,7 @@ import type { RejectedRow } from '../model.js';
 import type { Notes } from './csv/notes.js';
 import { formatOf } from './formats.js';
 import type { HashOptions, ItemBatch } from './items.js';
+import type { RecordCache } from './record-cache.js';
 import { only, type Rows, rowOf } from './rows.js';
 import { choose, selectRecords } from './selection.js';
 import { ByteTotals, type Marks, readBytes } from './text/source.js';
@@ -13,6 +14,10 @@ interface ReadRecords {
   signal?: AbortSignal | undefined;
   byteTotals?: ByteTotals | undefined;
   notes?: Notes | undefined;
+  /** Where an earlier pass may have kept the rows. */
+  cache?: RecordCache | null;
+  /** Where to keep the rows for later passes. */
+  keepIn?: RecordCache | null;
 }
 
 /**
@@ -22,8 +27,13 @@ interface ReadRecords {
  */
 export function readRecords(input: OpenedInput, options: ReadRecords = {}): AsyncIterable<Rows> {
   const { signal, byteTotals, notes } = options;
+  const kept = options.cache?.of(input, signal);
+  if (kept) return kept;
   const bytes = readBytes(input, signal, byteTotals);
-  return formatOf(input).rows(input, { bytes, notes, signal });
+  const format = formatOf(input);
+  const rows = format.rows(input, { bytes, notes, signal });
+  // Only rows of binary formats take longer to read from their file again than from the cache.
+  return (format.sniff && options.keepIn?.keep(input, rows)) ?? rows;
 }
 
 export interface BuildOptions extends HashOptions {
@@ -46,7 +56,7 @@ export async function* buildItems(
   const { hashKey, signal, pool } = options;
   const byteTotals = new ByteTotals(options.planned);
   const spec = { pass: 'build' as const, input, schema, hashKey };
-  const records = readRecords(input, { signal, byteTotals });
+  const records = readRecords(input, { signal, byteTotals, cache: pool.cache });
   yield* pool.run(spec, selectRecords(input, records, { toEnd: false }), signal);
 }
 

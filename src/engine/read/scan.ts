@@ -48,7 +48,7 @@ export async function scanInput(input: OpenedInput, options: ScanOptions): Promi
   const byteTotals = new ByteTotals();
   const notes = input.csv && new Notes(input.csv.dialect, input.csv.excelText);
   const selected = { toEnd: options.toEnd ?? true, filtered: 0 };
-  const records = readRecords(input, { signal, byteTotals, notes });
+  const records = readRecords(input, { signal, byteTotals, notes, keepIn: options.pool.cache });
   const companies = options.collectCompanies !== undefined;
   const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies };
   const totals = formatOf(input).totals(input);

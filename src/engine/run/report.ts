@@ -35,6 +35,8 @@ export async function* report(
 ): AsyncGenerator<ImportEvent, ImportResult> {
   const { earlier, rejecting, isRecorded, options, deps, scanned, warnings, inputs } = session;
   const { clock, service } = deps;
+  // On Windows and NFS, a folder cannot be removed while a file in it is open.
+  await session.pool.cache?.close();
   const paths = inputs.map(({ path }) => path);
   const files = rejecting?.flush() ?? session.rejectsFiles;
   let ended = end;

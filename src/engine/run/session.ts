@@ -80,7 +80,9 @@ export class Session {
     // A plan of a recorded run has its own: another import may remove that of the run, since a plan has no lock.
     this.#ownSpool = this.earlier ? null : run ? newRunId(clock.now(), random) : this.id;
     this.deadline = new Deadline(options.waitTimeoutMs, deps);
-    this.pool = new Pool({ threads });
+    const isOnePass = options.dryRun && !deps.savePlan;
+    const cacheFolder = isOnePass ? null : () => state.spools.folder(this.spool);
+    this.pool = new Pool({ threads, cacheFolder });
     const scope = () => (options.changedOnly && deps.scope ? this.scope : null);
     const since = options.refreshAfterMs && Math.max(0, this.plannedAt - options.refreshAfterMs);
     const cells = options.trackKeys ? (send: number) => state.known.cells(send) : null;

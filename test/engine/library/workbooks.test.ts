@@ -1,6 +1,6 @@
-/** Large workbooks, as programs import them: what arrives, and what stays. */
+/** Workbooks whose rows are kept between the plan and the sending, as programs import them: what arrives, and what stays open. */
 import { randomBytes } from 'node:crypto';
-import { existsSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
 import { type ImportRequest, type ImportResult, runImport } from '../../../src/engine/index.js';
@@ -21,9 +21,20 @@ const rowsOf = (kind: string): Row[] =>
 
 function book(path: string, head: string[], rows: readonly Row[]): string {
   writeFileSync(path, workbook([head, ...rows]));
-  expect(statSync(path).size).toBeGreaterThan(1024 * 1024); // smaller ones are read without threads
+  expect(statSync(path).size).toBeGreaterThan(1024 * 1024); // smaller ones are not kept
   return path;
 }
+
+/** Files without a name that this process has open below a folder. */
+const openedBelow = (folder: string): string[] =>
+  readdirSync('/proc/self/fd').flatMap((fd) => {
+    try {
+      const path = readlinkSync(`/proc/self/fd/${fd}`);
+      return path.startsWith(folder) && path.endsWith('rows (deleted)') ? path : [];
+    } catch {
+      return []; // closed by now
+    }
+  });
 
 const requestOf = (sandbox: Sandbox, cwd: string, over: Partial<ImportRequest>): ImportRequest => ({
   files: ['companies.xlsx'],
@@ -48,6 +59,9 @@ test.for([0, 1, 2])(
     book(join(cwd, 'users.xlsx'), ['user_id', 'note'], users);
     const files = ['users.xlsx', 'companies.xlsx'];
     const events = runImport(requestOf(sandbox, cwd, { files, threads, changedOnly: true, chunkSize: 700 }));
+    const open: Record<string, number> = {};
+    for await (const { type } of events) open[type] = openedBelow(cwd).length;
+    expect(open).toMatchObject({ plan: 1, summary: 0 });
     const { summary, failure } = await events.result();
     expect([failure, summary.rows.completed]).toEqual([null, 2 * ROWS]);
     expect(arrived(sandbox, 'companies', companies)).toEqual(sent(companies));

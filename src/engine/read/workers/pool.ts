@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { serialize } from 'node:v8';
 import type { Pool as Thread } from 'workerpool';
 import { orAborted } from '../../util/clock.js';
+import { RecordCache } from '../record-cache.js';
 import type { Rows } from '../rows.js';
 import { itemMemory, textMemory } from '../spare-memory.js';
 import type { OpenedInput } from '../types.js';
@@ -25,6 +26,8 @@ export interface PoolOptions {
   workerUrl?: URL | null;
   /** File size, in bytes, from which on threads are used. Default: 8 MiB; 1 MiB if compressed, xlsx, or Parquet. */
   leastBytes?: number;
+  /** Returns a private folder for rows that several passes need. Default: none; each pass reads the file. */
+  cacheFolder?: (() => string) | null;
 }
 
 /** Next to the bundle that contains this module. Missing if the sources are run directly. */
@@ -45,12 +48,16 @@ type Threads = readonly Thread[];
 
 /** Threads, shared by the passes of an import. They start with the first file that is large enough. */
 export class Pool {
+  /** Rows that passes share; null if each reads its file. */
+  readonly cache: RecordCache | null;
   readonly #options: PoolOptions;
   #threads: Promise<Threads> | null = null;
   #closing: Promise<void> = Promise.resolve();
 
   constructor(options: PoolOptions) {
     this.#options = options;
+    const { cacheFolder, leastBytes } = options;
+    this.cache = cacheFolder ? new RecordCache(cacheFolder, { leastBytes }) : null;
   }
 
   /** Starts the threads if this input is large enough, so that they are ready when it is read. */
@@ -76,7 +83,7 @@ export class Pool {
     yield* results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
-  /** Ends the threads. Whoever else closes waits for it, too. */
+  /** Ends the threads and deletes kept rows. Whoever else closes waits for it, too. */
   close(): Promise<void> {
     this.#closing = this.#end(this.#closing);
     return this.#closing;
@@ -87,6 +94,7 @@ export class Pool {
     this.#threads = null;
     await earlier;
     await Promise.all(((await threads) ?? []).map((thread) => thread.terminate(true)));
+    await this.cache?.close();
   }
 
   async #threadsFor(input: OpenedInput): Promise<Threads> {
