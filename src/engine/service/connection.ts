@@ -10,14 +10,8 @@ import { type ProxySettings, settingFor } from './address.js';
 
 type Connector = buildConnector.connector;
 
-/** The beginnings of an interim (1xx) reply, and of those that undici must not see. */
-const INTERIM = /^(?:\r?\n)?HTTP\/\d\.\d 1(?!01)/;
-const BROKEN = /^(?:\r?\n)?HTTP\/\d\.\d (0\d\d|101)/;
-/** The longest head of an interim reply, in bytes. */
-const MAX_INTERIM = 64 << 10;
-/** With this many bytes of a reply, its kind is known. */
-const ENOUGH = 15;
-const HEAD_END = '\r\n\r\n';
+/** The beginning of a reply, with its status. */
+const STATUS = /^(?:\r?\n)?HTTP\/\d\.\d (\d{3})/;
 const NOTHING = Buffer.alloc(0);
 
 export class Connection {
@@ -81,15 +75,16 @@ export class Connection {
     if (!this.#isWaiting) return chunk;
     this.#held = Buffer.concat([this.#held, chunk]);
     for (;;) {
-      const line = this.#held.toString('latin1', 0, ENOUGH);
-      if (line.length < ENOUGH) return NOTHING;
-      const [, status] = BROKEN.exec(line) ?? [];
-      if (status) return this.#refuse(`its status is ${status}`);
-      if (!INTERIM.test(line)) break;
-      const end = this.#held.indexOf(HEAD_END);
-      if (end < 0 && this.#held.length > MAX_INTERIM) return this.#refuse('an interim reply has no end');
-      if (end < 0) return NOTHING;
-      this.#held = this.#held.subarray(end + HEAD_END.length);
+      const line = this.#held.toString('latin1', 0, 15);
+      if (line.length < 15) return NOTHING; // its status may not be known yet
+      const [, status = ''] = STATUS.exec(line) ?? [];
+      if (/^(?:0|101)/.test(status)) return this.#refuse(`its status is ${status}`);
+      if (!status.startsWith('1')) break;
+      const end = this.#held.indexOf('\r\n\r\n');
+      // An interim reply has no more than 64 KiB.
+      if (end < 0)
+        return this.#held.length > 64 << 10 ? this.#refuse('an interim reply has no end') : NOTHING;
+      this.#held = this.#held.subarray(end + 4);
     }
     const bytes = this.#held;
     this.#isWaiting = false;

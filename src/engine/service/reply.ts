@@ -147,24 +147,17 @@ function htmlWords(body: string, status: string): string {
 
 const REDACTED = '[token]';
 /** What else HTML writes for a character. */
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '|&amp;',
-  '<': '|&lt;',
-  '>': '|&gt;',
-  '"': '|&quot;',
-  "'": '|&apos;',
-};
-/** A shorter key is that of a test, and may be a part of any word. */
-const SHORTEST = 8;
+const ENTITIES: Record<string, string> = { '&': 'amp', '<': 'lt', '>': 'gt', '"': 'quot', "'": 'apos' };
 
 /** Returns a function that replaces the key in a text, also as JSON, JSON in JSON, a URL, or HTML writes it. */
 export function redactor(token: string): (text: string) => string {
-  if (token.length < SHORTEST) return (text) => text;
+  // A shorter key is that of a test, and may be a part of any word.
+  if (token.length < 8) return (text) => text;
   const spellings = Array.from(token, (character) => {
     const code = character.charCodeAt(0);
     const hex = code.toString(16);
     const plain = `\\${character}`.replace(/^\\(?=\w)/, '');
-    return `(?:\\\\{0,7}(?:${plain}|u00${hex}|x${hex})|%${hex}|&#(?:0*${code}|x0*${hex});?${ENTITIES[character] ?? ''})`;
+    return `(?:\\\\{0,7}(?:${plain}|u00${hex}|x${hex})|%${hex}|&#(?:0*${code}|x0*${hex});?|&${ENTITIES[character] ?? `#${code}`};)`;
   });
   const pattern = new RegExp(spellings.join(''), 'gi');
   return (text) => text.replace(pattern, REDACTED);
