@@ -40,7 +40,7 @@ export interface Commands {
   /** The command line that was typed, with other flags. Flags that another command does not take are left out. */
   again(changes: Changes): string;
   /** Whether a flag was typed. */
-  wasTyped(long: string): boolean;
+  wasTyped(long: string, part?: string): boolean;
   /** Whether this command was typed. */
   isOf(command: string): boolean;
   /** Name of the account in use; null if it has none. */
@@ -121,7 +121,8 @@ export function commandsOf(running: Running, isShared = false): Commands {
       const more = plus.map((word, at) => (isShared && plus[at - 1] === '--set' ? withoutValue(word) : word));
       return compose([command], [...kept, ...more], paths, isRemoved);
     },
-    wasTyped: (long) => typed.flags.some(([name]) => name === long),
+    wasTyped: (long, part = '') =>
+      typed.flags.some(([name, words]) => name === long && words.join(' ').includes(part)),
     get account() {
       return running.settings?.()?.account ?? running.chosen?.account ?? null;
     },

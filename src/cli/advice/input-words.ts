@@ -43,7 +43,7 @@ function readAs({ path, paths, kind, column, company, hasRule }: Reading, { wasT
   if (hasRule && wasTyped('--mapping'))
     return [`${rows}: say so in the mapping file ("id"), and leave out its rules for identifiers`];
   const without = ['--kind', '--id'];
-  const identifiers = [column, company ?? column, ID_FIELD[kind]];
+  const identifiers = [column, company ?? column, ID_FIELD[kind], ID_FIELD.companies];
   if (paths.length > 1) {
     const by = (command: string, more: string, flag: string) => ({
       ...{ command, paths, identifiers, without: [...without, more], plus: [flag, 'mapping.json'] },
@@ -56,7 +56,11 @@ function readAs({ path, paths, kind, column, company, hasRule }: Reading, { wasT
   }
   const named = company === null || wasTyped('--company-id') ? [] : ['--company-id', company];
   const plus = ['--kind', kind, '--id', column, ...named];
-  return [{ do: rows, again: { command: 'import', paths: [path], without, identifiers, plus } }];
+  const lost = 'this leaves out --set company_id: name the column of companies with --company-id';
+  return [
+    { do: rows, again: { command: 'import', paths: [path], without, identifiers, plus } },
+    ...(kind === 'users' && wasTyped('--set', `${ID_FIELD.companies}=`) ? [lost] : []),
+  ];
 }
 
 /** How a workbook has the cells of a type, which a spreadsheet program shows in other ways. */

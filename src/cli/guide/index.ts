@@ -190,7 +190,7 @@ async function finish(
   const again = mappings.againFor({ ...done, saved, skipsInvalid });
   if (!sends) {
     const error = new NotConfirmedError('nothing was sent');
-    throw again ? hinted(error, { do: 'to send it', again }) : error;
+    throw hinted(error, again ? { do: 'to send it', again } : 'save the answers, and import with them');
   }
   return {
     options: skipsInvalid ? { ...final, invalid: 'any' as const } : final,

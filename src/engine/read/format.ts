@@ -52,6 +52,9 @@ export interface InputFormat<W extends RowWriter = RowWriter> {
   /** The rows of a batch as they are in the file, for the rejects file. */
   originals(input: OpenedInput): (batch: Rows) => Original[];
 
+  /** The same as conditions compare them, if the rejects file shows them differently. */
+  stored?(input: OpenedInput): (batch: Rows) => Original[];
+
   /** The word for record numbers in messages: `line`, `item`, `row`. */
   placeOf(input: OpenedInput): string;
 }

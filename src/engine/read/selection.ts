@@ -43,7 +43,8 @@ export async function* choose(
   selected: Selected,
 ): AsyncGenerator<{ batch: Rows; numbers: number[] }> {
   const { columns, path } = input;
-  const originalsOf = formatOf(input).originals(input);
+  const format = formatOf(input);
+  const originalsOf = (format.stored ?? format.originals)(input);
   const looks = where.length > 0 || absent.length > 0;
   /** Columns in conditions that no item has had so far. None if there is a header. */
   const unseen = new Set(where.flatMap(([column]) => (columns.includes(column) ? [] : [column])));

@@ -48,6 +48,8 @@ export async function* scanInputs(session: Session): AsyncGenerator<ImportEvent,
     }
   }
   for (const warning of scanned.warnings) {
+    // The types of a plan stand.
+    if (session.start.from === 'plan' && isAboutText(warning)) continue;
     yield { type: 'warning', ...warning, ...(said.has(warning.message) && { isKnown: true as const }) };
   }
   for (const warning of changes) yield { type: 'warning', ...warning };

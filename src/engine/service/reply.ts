@@ -62,14 +62,15 @@ export const isHtml = ({ contentType, body }: Pick<Reply, 'contentType' | 'body'
   /^\s*<(?:!doctype html|html)\b/i.test(body) ||
   (/\bx?html\b/i.test(contentType ?? '') && /^\s*</.test(body));
 
-/** The value of a JSON text; undefined if it is not JSON, or nests too deeply to be written again. */
+/** The value of a JSON text; undefined if it is not JSON. Of one that nests too deeply to be written again, the job id. */
 export function parseJson(text: string): unknown {
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(text);
+    value = JSON.parse(text);
     JSON.stringify(value);
     return value;
   } catch {
-    return undefined;
+    return isObject(value) ? { job_id: value.job_id } : undefined;
   }
 }
 

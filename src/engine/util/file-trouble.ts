@@ -13,6 +13,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EROFS: 'the file system is read-only',
   ENOENT: 'no such file',
   ELOOP: 'part of this path is a link of another user, or leads in a circle',
+  EMFILE: 'too many open files',
   ENAMETOOLONG: 'the name is too long',
 };
 

@@ -160,10 +160,19 @@ describe('numbers in a column whose type says how its texts are written', () => 
     },
   );
 
-  it('values that count as empty look at them as they are stored', async () => {
+  it('conditions and values that count as empty look at them as they are stored', async () => {
+    const rows: Cell[][] = [
+      ['company_id', 'amount'],
+      ['c1', '1.234'],
+      ['c2', 1.234],
+      ['c3', 0.5],
+      ['c4', 7.5],
+    ];
     const rules = { ...NO_RULES, types: [['amount', 'number:1.234,56']] as const, nulls: ['0.5'] };
-    const taken = await readCells([...ROWS, ['c5', 0.5]], { rules });
-    expect(metadataOf(taken).at(-1)).toBeUndefined();
+    const taken = await readCells(rows, { rules, where: [['amount', '=', '1.234']] });
+    expect(metadataOf(taken)).toEqual([{ amount: 1234 }, { amount: 1.234 }]);
+    const others = await readCells(rows, { rules, where: [['amount', '!=', '1.234']] });
+    expect(metadataOf(others)).toEqual([undefined, { amount: 7.5 }]);
   });
 
   it.each(['percent', 'percent:1.234,56'] as const)('%s: they lack the sign', async (type) => {

@@ -124,7 +124,9 @@ function numberReader({ group, decimal }: NumberStyle, around: Around): Reader {
     const end = afterDigits(text);
     if (end === 0) return false;
     const first = firstDigit(text);
-    const start = text.charCodeAt(first - 1) === point ? first - 1 : first;
+    // The point of `kr.`, `Fr.` and `Rp.` is that of a currency.
+    const isPoint = text.charCodeAt(first - 1) === point && !/(?:kr|Fr|Rp)$/.test(text.slice(0, first - 1));
+    const start = isPoint ? first - 1 : first;
     const length = digitsOf(text, start, end, between, point);
     const sign = length === 0 ? null : signOf(aroundOf(text, start, end));
     if (sign === null) return false;

@@ -201,7 +201,8 @@ export function checkAround(text: Buffer, { path, others }: JsonBody, fail: Fail
     const { message } = error as Error;
     const position = Number(/ at position (\d+)/.exec(message)?.[1] ?? json.length);
     const at = Buffer.byteLength(json.slice(0, position));
-    if (at === text.length)
+    // Node 20 gives no place for short texts.
+    if (at === text.length && !/^Unexpected token/.test(message))
       throw fail(at, 'the text ends after the array, before the object that it is in is closed', CUT);
     throw fail(at, ...(/after JSON/.test(message) ? textFollows('object that holds the array') : NOT_VALID));
   }

@@ -129,9 +129,10 @@ const sameStamp = (a: FileStamp, b: FileStamp): boolean => a.size === b.size && 
 /** The error of a file that cannot be opened or read. */
 export async function unreadable(file: SourceFile, error: NodeJS.ErrnoException): Promise<InputError> {
   const isMissing = error.code === 'ENOENT';
+  const more = error.code === 'EMFILE' ? 'allow more of them: ulimit -n 1024' : undefined;
   return new InputError(`${isMissing ? '' : 'cannot be read: '}${troubleOf(error)}`, {
     file: file.path,
-    hint: isMissing ? await nearestFile(file) : undefined,
+    hint: isMissing ? await nearestFile(file) : more,
     cause: error,
   });
 }

@@ -8,6 +8,7 @@ import { csvFormat, openTable } from '../csv/reader.js';
 import type { CsvWriter } from '../csv/writer.js';
 import type { InputFormat } from '../format.js';
 import { openFile, refuseChanged, type SourceFile } from '../text/source.js';
+import { withPoints } from './sheet.js';
 import { SheetCounter, XlsxTotals } from './totals.js';
 
 const { writer, originals } = csvFormat;
@@ -28,6 +29,10 @@ export const xlsxFormat: InputFormat<CsvWriter> = {
   },
   counter: (input, rows) => new SheetCounter(input, rows),
   totals: (input) => new XlsxTotals(input),
+  stored(input) {
+    const asWritten = originals(input);
+    return (batch) => withPoints(asWritten(batch), batch, input);
+  },
   placeOf: () => 'row',
 };
 

@@ -1,6 +1,7 @@
 /** Reads the rows of a sheet, cell by cell, as text. */
 import { decimalSign } from '../conversion/types.js';
-import type { OpenedInput } from '../types.js';
+import { KIND_BITS, type Rows } from '../rows.js';
+import type { OpenedInput, RejectedRecord } from '../types.js';
 import { type NumberForm, PLAIN, plainNumber, serialText } from './number-forms.js';
 import type { Attribute, Handlers } from './xml.js';
 
@@ -231,4 +232,22 @@ export function decimalSigns({ targets }: OpenedInput): Map<number, string> {
     ({ pinned }, column) => [column, pinned === null ? '.' : decimalSign(pinned)] as const,
   );
   return new Map(signs.filter(([, sign]) => sign !== '.'));
+}
+
+/** The rows of a batch, with decimal points as the workbook stores them. */
+export function withPoints(
+  rows: RejectedRecord['original'][],
+  { kinds }: Rows,
+  input: OpenedInput,
+): RejectedRecord['original'][] {
+  const signs = decimalSigns(input);
+  if (signs.size === 0) return rows;
+  return rows.map((row, number) => {
+    const cells = 'cells' in row ? [...row.cells] : [];
+    for (const [column, sign] of signs) {
+      const isNumber = kinds[number * input.columns.length + column]! >> KIND_BITS === Is.number;
+      if (isNumber) cells[column] = cells[column]!.replace(sign, '.');
+    }
+    return { cells };
+  });
 }
