@@ -206,7 +206,9 @@ export const INPUT_WORDS = {
       : { do: 'to see the flags', again: { command: 'inspect', paths: [path], without: ['--json'] } },
   // A mapping file has said what the identifier is, unless a flag says otherwise.
   identifier_repeats: ({ column }, { wasTyped }) =>
-    wasTyped('--mapping') && !IDENTIFIERS.some(wasTyped) ? [] : `is ${column} the identifier?`,
+    wasTyped('--mapping') && !IDENTIFIERS.some((flag) => wasTyped(flag))
+      ? []
+      : `is ${column} the identifier?`,
   capital_emails: ({ column }) => `${typeFlag(column, 'lower')} sends them in lower case`,
   stray_values: ({ column, markers, type, rows }) => {
     const how = [flags('null', markers), ...suggestedLines(column, [type])].filter(Boolean).join(' ');
