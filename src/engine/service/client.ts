@@ -146,8 +146,7 @@ export function createClient(options: ClientOptions): ServiceClient {
       const { data, error } = jobSchema.safeParse(value);
       if (data) return data;
       const [issue] = error.issues;
-      const isField = issue !== undefined && issue.path.length > 0;
-      const what = isField ? `${issue.path.join('.')}: ${issue.message}` : whatCame(reply);
+      const what = issue?.path.length ? `${issue.path.join('.')}: ${issue.message}` : whatCame(reply);
       throw contractError(`the reply for job ${oneLine(jobId)} is not a job record: ${what}`, reply);
     },
     lookup: async (list, signal) => {
