@@ -179,8 +179,8 @@ class Sender {
   }
 
   /**
-   * Follows the jobs that an earlier session left unfinished: while others are sent, or to their ends where they are as
-   * many as may be unfinished.
+   * Follows the jobs that an earlier session left unfinished: while others are sent, or to their ends where they are more
+   * than may be unfinished.
    */
   async #followEarlier(): Promise<void> {
     const { options, requests } = this.#deps;
@@ -189,7 +189,7 @@ class Sender {
     const open = requests.all.filter((r) => requestStatus(r) === 'accepted' && r.job);
     // A service may accept several requests in one job.
     const ids = new Set(open.map((r) => r.job!.job_id));
-    if (ids.size >= options.concurrency) return follow(open, this.#deps);
+    if (ids.size > options.concurrency) return follow(open, this.#deps);
     for (const id of ids) {
       const records = open.filter((r) => r.job!.job_id === id);
       this.#launch(null, follow(records, this.#deps));
