@@ -2,6 +2,7 @@
 
 import { type ErrorDetails, Exit, type ExitCode, ProfilesError } from '../../engine/errors.js';
 import { formatDuration } from '../../engine/util/duration.js';
+import { MORE_FILES } from '../../engine/util/file-trouble.js';
 import { count, grouped } from '../../engine/util/numbers.js';
 import type { Commands } from '../advice/commands.js';
 import { hintLines } from '../advice/hint.js';
@@ -145,7 +146,7 @@ export function errorLines(
   const { code = '' } = Object(error) as { code?: string };
   const bug = 'this is a bug in profiles; run the command again with --debug to see where';
   const unexpected = ['EMFILE', 'ENFILE'].includes(code)
-    ? { message: `too many open files (${code})`, hint: 'allow more of them: ulimit -n 1024' }
+    ? { message: `too many open files (${code})`, hint: MORE_FILES }
     : { message: plain, hint: bug };
   const said = known ? errorWords(known, commands) : unexpected;
   const message = safeMessage(said.message);

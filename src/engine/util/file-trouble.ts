@@ -17,6 +17,9 @@ const WORDS: Readonly<Record<string, string>> = {
   ENAMETOOLONG: 'the name is too long',
 };
 
+/** What helps where a process has too many open files. */
+export const MORE_FILES = 'allow more of them: ulimit -n 1024';
+
 /** Words for the code of an error. */
 export const fileTrouble = (code: string | undefined): string =>
   WORDS[code ?? ''] ?? `cannot be opened (${code ?? 'unknown'})`;

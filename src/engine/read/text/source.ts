@@ -5,7 +5,7 @@ import { basename, dirname, join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import * as zlib from 'node:zlib';
 import { InputError } from '../../errors.js';
-import { troubleOf } from '../../util/file-trouble.js';
+import { MORE_FILES, troubleOf } from '../../util/file-trouble.js';
 import { nearest } from '../../util/nearest.js';
 
 export type Compression = 'gzip' | 'zstd';
@@ -129,7 +129,7 @@ const sameStamp = (a: FileStamp, b: FileStamp): boolean => a.size === b.size && 
 /** The error of a file that cannot be opened or read. */
 export async function unreadable(file: SourceFile, error: NodeJS.ErrnoException): Promise<InputError> {
   const isMissing = error.code === 'ENOENT';
-  const more = error.code === 'EMFILE' ? 'allow more of them: ulimit -n 1024' : undefined;
+  const more = error.code === 'EMFILE' ? MORE_FILES : undefined;
   return new InputError(`${isMissing ? '' : 'cannot be read: '}${troubleOf(error)}`, {
     file: file.path,
     hint: isMissing ? await nearestFile(file) : more,
