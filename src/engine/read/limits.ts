@@ -2,6 +2,7 @@
 import { InputError } from '../errors.js';
 import { NUMBERS } from '../options.js';
 import type { Problem } from '../problems.js';
+import { levelsOf } from '../util/json-object.js';
 import { grouped } from '../util/numbers.js';
 
 export interface Limits {
@@ -41,11 +42,8 @@ export const tooManyKeys = (keys: number, { maxColumns }: Pick<Limits, 'maxColum
 
 /** Why a parsed value is rejected, as the rest of a sentence; null if it is not. */
 export function tooDeep(value: unknown, maxDepth: number): string | null {
-  if (typeof value !== 'object' || value === null) return null;
-  let levels = 0;
-  const inside = (one: object): object[] =>
-    Object.values(one).filter((member) => typeof member === 'object' && member !== null);
-  for (let level: object[] = [value]; level.length > 0; level = level.flatMap(inside)) levels++;
+  if (typeof value !== 'object') return null; // most values
+  const levels = levelsOf(value);
   return levels > maxDepth ? `has ${grouped(levels)} levels, more than ${grouped(maxDepth)}` : null;
 }
 

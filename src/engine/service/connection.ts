@@ -4,7 +4,7 @@
  * did not ask for, and fails an assertion on other statuses. net and tls pass what they read to `socket.push`, which is
  * replaced on the socket; nothing of undici itself is changed.
  */
-import type { Socket } from 'node:net';
+import { isIP, type Socket } from 'node:net';
 import undici, { type buildConnector, type Dispatcher, type Pool } from 'undici';
 import { type ProxySettings, settingFor } from './address.js';
 
@@ -132,7 +132,10 @@ export function proxyAgent(settings: ProxySettings, { connect, watch, ...common 
     requestTls: connect,
     factory,
     clientFactory: (proxy, options: Pool.Options) => {
-      const pool = new undici.Pool(proxy.origin, { ...common, ...options });
+      // undici passes an address as the name for TLS, too, which newer versions of Node refuse.
+      const named: Connector = ({ servername = '', ...to }, done) =>
+        (options.connect as Connector)(isIP(servername) ? to : { ...to, servername }, done);
+      const pool = new undici.Pool(proxy.origin, { ...common, ...options, connect: named });
       const ask = pool.connect.bind(pool) as Ask;
       const connectTo: Ask = (to) => ask(to).catch((error) => Promise.reject(ofProxy(error, proxy.host)));
       return Object.assign(pool, { connect: connectTo });

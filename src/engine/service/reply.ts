@@ -3,7 +3,7 @@
  * them, and makes single lines of what they say.
  */
 import { createRequire as requireFrom } from 'node:module';
-import { isObject } from '../util/json-object.js';
+import { isObject, levelsOf } from '../util/json-object.js';
 import { textsOf } from './names.js';
 
 /** A complete reply. */
@@ -62,16 +62,16 @@ export const isHtml = ({ contentType, body }: Pick<Reply, 'contentType' | 'body'
   /^\s*<(?:!doctype html|html)\b/i.test(body) ||
   (/\bx?html\b/i.test(contentType ?? '') && /^\s*</.test(body));
 
-/** The value of a JSON text; undefined if it is not JSON. Of one that nests too deeply to be written again, the job id. */
+/** The value of a JSON text; undefined if it is not JSON. Of an object with more than 1,000 levels, only the job id. */
 export function parseJson(text: string): unknown {
   let value: unknown;
   try {
     value = JSON.parse(text);
-    JSON.stringify(value);
-    return value;
   } catch {
-    return isObject(value) ? { job_id: value.job_id } : undefined;
+    return undefined;
   }
+  if (levelsOf(value, 1_000) < 1_000) return value;
+  return isObject(value) ? { job_id: value.job_id } : undefined;
 }
 
 /** Describes an unexpected body, such as `an HTML page` or `an object with the keys error, code`. */
