@@ -255,8 +255,10 @@ export const isDoubtful = (r: RecordedRequest & { possibleDuplicate: string | nu
  * Whether a session that continues the run has nothing to send for it. Its job may be unfinished. Of a replaced request,
  * its parts say so.
  */
-export const isClosed = (status: RequestStatus): boolean =>
-  REQUESTS[status].rows !== null && REQUESTS[status].again !== 'resume';
+export function isClosed(r: RecordedRequest): boolean {
+  const { rows, again } = REQUESTS[requestStatus(r)];
+  return rows !== null && again !== 'resume';
+}
 
 /**
  * The class of the rows of a request, and the request that decides it. What was acknowledged stays so while its rows are

@@ -1,8 +1,8 @@
 /** What a resume may and may not do (contract §4 "State"), and how it fares with everything else that an import can do. */
 import { readdirSync, statSync, utimesSync } from 'node:fs';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { RunRequests } from '../../src/engine/model/run-requests.js';
 import { failedOf, retriesOf } from '../../src/engine/run/summary.js';
-import { RunRequests } from '../../src/engine/state/run-requests.js';
 import type { StoredRun } from '../../src/engine/state/runs.js';
 import { COMPLETED, type Strike } from '../support/fault-server.js';
 import { openState } from '../support/state.js';

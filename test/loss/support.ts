@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect } from 'vitest';
+import type { RequestRecord } from '../../src/engine/model/requests.js';
 import { rangesIn, type Summary } from '../../src/engine/model.js';
-import type { RequestRecord } from '../../src/engine/state/requests.js';
 import type { CliOptions } from '../support/cli.js';
 import type { Ledger } from '../support/ledger.js';
 import { times } from '../support/times.js';

@@ -1,7 +1,8 @@
 /** What the state has recorded of a run follows the tables of states, also after a kill. */
+
+import type { RequestRecord } from '../../src/engine/model/requests.js';
 import type { Summary } from '../../src/engine/model.js';
 import type { Job } from '../../src/engine/service/contract.js';
-import type { RequestRecord } from '../../src/engine/state/requests.js';
 import { REQUESTS, type RequestStatus, RUNS, requestStatus } from '../../src/engine/states.js';
 import type { Machine } from './machine.js';
 import type { Run } from './model.js';

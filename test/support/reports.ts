@@ -3,7 +3,7 @@
 import { type Form, Texts } from '../../src/cli/facts/outcome.js';
 import type { Session } from '../../src/cli/facts/session.js';
 import { reportPage } from '../../src/cli/output/html/page.js';
-import type { RequestRecord } from '../../src/engine/state/requests.js';
+import type { RequestRecord } from '../../src/engine/model/requests.js';
 import { aCause, aJob, aPlan, aSummary, type Ended, factsAbout } from './runs.js';
 
 const START = Date.UTC(2026, 10, 22, 5);

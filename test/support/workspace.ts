@@ -2,8 +2,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
+import type { RequestRecord } from '../../src/engine/model/requests.js';
 import type { Summary } from '../../src/engine/model.js';
-import type { RequestRecord } from '../../src/engine/state/requests.js';
 import { BIN, type Child, type ChildOptions, type Ended, profiles, program } from './child.js';
 import { type CliOptions, cli, scratch } from './cli.js';
 import { fastClock } from './clock.js';

@@ -1,9 +1,9 @@
 /** What a user would run after an import: the summary's `next` (contract §3). Pure. */
 
+import { isRejectedBefore, type RequestRecord } from '../../engine/model/requests.js';
 import type { Summary } from '../../engine/model.js';
 import type { Problem } from '../../engine/problems.js';
 import { hasEnded } from '../../engine/service/names.js';
-import { isRejectedBefore, type RequestRecord } from '../../engine/state/requests.js';
 import { count } from '../../engine/util/numbers.js';
 import type { Commands } from './commands.js';
 import { type Command, commandText } from './hint.js';

@@ -3,6 +3,7 @@
 import { resolve } from 'node:path';
 import { carryOut } from '../../engine/course.js';
 import { CanaryError, Exit, ProfilesError, StateError } from '../../engine/errors.js';
+import { RunRequests } from '../../engine/model/run-requests.js';
 import type { Summary } from '../../engine/model.js';
 import { type ImportOptions, NUMBERS } from '../../engine/options.js';
 import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
@@ -13,7 +14,6 @@ import { hasConditions, hasSets } from '../../engine/run/stored-options.js';
 import { failedOf, isWithinBound } from '../../engine/run/summary.js';
 import type { Unsent } from '../../engine/run/unsent.js';
 import { isWebAddress } from '../../engine/service/address.js';
-import { RunRequests } from '../../engine/state/run-requests.js';
 import type { Scope, State } from '../../engine/state/state.js';
 import type { Again } from '../advice/next.js';
 import type { Context } from '../context.js';

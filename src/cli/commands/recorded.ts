@@ -2,12 +2,12 @@
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { ConfigError, StateError, UsageError } from '../../engine/errors.js';
+import type { RequestRecord } from '../../engine/model/requests.js';
+import { RunRequests } from '../../engine/model/run-requests.js';
 import { failedOf, withJobs } from '../../engine/run/summary.js';
 import type { Job } from '../../engine/service/contract.js';
 import { sameService } from '../../engine/state/access.js';
 import { databaseFile } from '../../engine/state/folder.js';
-import type { RequestRecord } from '../../engine/state/requests.js';
-import { RunRequests } from '../../engine/state/run-requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope, State } from '../../engine/state/state.js';
 import { nearest } from '../../engine/util/nearest.js';

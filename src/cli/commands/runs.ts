@@ -1,14 +1,13 @@
 /** `profiles runs [run]`: lists the imports in the state, shows one, or forgets one (contract §1); `--report` makes a page (§9). */
 
 import { LockedError } from '../../engine/errors.js';
+import { placeOf, type RequestRecord } from '../../engine/model/requests.js';
 import { rangesIn } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { sentLaterReason } from '../../engine/run/outcome.js';
 import { isAlive, startOfRunPlan } from '../../engine/run/start.js';
 import { jobsOf } from '../../engine/run/summary.js';
-import { placeOf } from '../../engine/send/row-counts.js';
 import { failureReason } from '../../engine/service/names.js';
-import type { RequestRecord } from '../../engine/state/requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { HeldLease, State } from '../../engine/state/state.js';
 import type { Commands } from '../advice/commands.js';

@@ -1,10 +1,9 @@
 /** What a page says about a run, from the events of an import or from what the state recorded. */
 
 import { ProfilesError } from '../../engine/errors.js';
+import { placeOf, type RequestRecord, type RequestState } from '../../engine/model/requests.js';
 import { type Plan, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
-import { placeOf } from '../../engine/send/row-counts.js';
 import { failureReason, isFinal, isShort } from '../../engine/service/names.js';
-import type { RequestRecord, RequestState } from '../../engine/state/requests.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
 import { count } from '../../engine/util/numbers.js';

@@ -1,4 +1,7 @@
 /** Groups rejected rows by file, column and cause (contract §3 "Rejects"), in bounded memory. */
+
+import { type RequestRecord, rangesOf } from '../model/requests.js';
+import { notReplaced } from '../model/run-requests.js';
 import type { CellType, RejectedRow, RejectionCause } from '../model.js';
 import type { Problem } from '../problems.js';
 import {
@@ -10,7 +13,6 @@ import {
   type OpenedInput,
   quoted,
 } from '../read/index.js';
-import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
 import { fits, isTrimmable, isWider, type OtherType, otherTypes } from './other-types.js';
 
 /** The most causes that are counted separately; the rows of all others are counted together. */

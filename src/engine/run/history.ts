@@ -6,10 +6,10 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { ProfilesError } from '../errors.js';
+import { RunRequests } from '../model/run-requests.js';
 import { envelopeBytes, type Kind } from '../model.js';
 import { digestFile, idHashes } from '../read/index.js';
 import type { HistoryEntry } from '../state/history.js';
-import { RunRequests } from '../state/run-requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
 import { openAs } from './inputs.js';

@@ -1,7 +1,8 @@
 /** Derives the outcome of a row (contract §3 "Result") from the records of its requests. Pure. */
+
+import type { RequestRecord } from '../model/requests.js';
 import { FOUND } from '../send/request.js';
 import { isShort } from '../service/names.js';
-import type { RequestRecord } from '../state/requests.js';
 import { classOf, isDoubtful, wasAcknowledged } from '../states.js';
 
 export const OUTCOMES = [

@@ -1,6 +1,7 @@
 /** Scans the inputs of a session, makes its plan, and decides what follows it. */
 import type { ImportEvent } from '../events.js';
 import type { PlanChanges, PlanTotals } from '../model/plan-changes.js';
+import type { RunRequests } from '../model/run-requests.js';
 import { type Kind, kindsOf, type Plan, type RowCounts } from '../model.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import { checkProperties, isKnownLayout, typeChanges } from '../plan/key-checks.js';
@@ -9,7 +10,6 @@ import type { SavedRequest } from '../plan/saved-plan.js';
 import type { Warning } from '../problems.js';
 import { checkScanned } from '../read/index.js';
 import { countRequests } from '../send/read-chunks.js';
-import type { RunRequests } from '../state/run-requests.js';
 import { isHeld } from './changes.js';
 import { checkUnchanged } from './door.js';
 import { checkState, type PlanStart } from './plan-file.js';

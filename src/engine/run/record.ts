@@ -1,12 +1,12 @@
 /** Records in the state how a session of a run begins and ends, and deletes what is no longer needed. */
 import { failureAfter, LockLostError, ProfilesError, StateError } from '../errors.js';
+import type { RequestRecord } from '../model/requests.js';
+import { RunRequests } from '../model/run-requests.js';
 import { type Kind, MAX_PLAN_AGE_MS, type Summary } from '../model.js';
 import { NUMBERS } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import { failedCanaries, isCanaryDue } from '../send/canary.js';
-import type { RequestRecord } from '../state/requests.js';
-import { RunRequests } from '../state/run-requests.js';
 import type { PlannedRequests, StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import { identityOf, supersededBy } from './identity.js';

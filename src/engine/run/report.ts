@@ -4,11 +4,11 @@
  */
 import { failureAfter, StateLostError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
+import { placeOf, placeText, type RequestRecord, rangesOf } from '../model/requests.js';
+import { notReplaced, RunRequests, submittedRows } from '../model/run-requests.js';
 import type { Kind, Plan, Summary } from '../model.js';
-import { isClosed, placeOf, placeText, sum } from '../send/row-counts.js';
-import { notReplaced, type RequestRecord, rangesOf } from '../state/requests.js';
-import { RunRequests, submittedRows } from '../state/run-requests.js';
-import { count } from '../util/numbers.js';
+import { isClosed } from '../states.js';
+import { count, sum } from '../util/numbers.js';
 import { CauseTotals } from './causes.js';
 import type { ImportResult } from './deps.js';
 import { sentLaterReason } from './outcome.js';

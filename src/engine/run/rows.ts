@@ -2,6 +2,9 @@
  * The one walk over the rows of a run: each row in order, with what became of it. Rejects files, the file of outcomes, and
  * the history of a profile are written from it.
  */
+
+import { type RequestRecord, rangesOf } from '../model/requests.js';
+import { isDecided, RunRequests } from '../model/run-requests.js';
 import {
   buildItems,
   filteredRows,
@@ -15,8 +18,6 @@ import {
   startOf,
 } from '../read/index.js';
 import { shortId } from '../state/history.js';
-import { type RequestRecord, rangesOf } from '../state/requests.js';
-import { isDecided, RunRequests } from '../state/run-requests.js';
 import type { State } from '../state/state.js';
 import { classOf } from '../states.js';
 import {

@@ -3,6 +3,7 @@
  * document, rows count from 1 and `last_row` is inclusive; in a run, rows count from 0 and `end_row` is exclusive.
  */
 import type { PlanChanges } from '../model/plan-changes.js';
+import type { RequestRecord } from '../model/requests.js';
 import { type Kind, kindsOf } from '../model.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import { acceptedOf, plannedRows, type Scanned } from '../plan/plan.js';
@@ -17,7 +18,6 @@ import { ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.
 import { type Chunk, rangesToRecord, type serialize } from '../send/chunk.js';
 import { UNSENT } from '../send/request.js';
 import { content } from '../send/request-record.js';
-import type { RequestRecord } from '../state/requests.js';
 import type { PlannedRequests } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import { accountOf, type PlanStart, stateId } from './plan-file.js';

@@ -3,6 +3,7 @@
  * continues must not overwrite newer data (contract §4 "A retry never overtakes").
  */
 import type { ImportEvent } from '../events.js';
+import type { RequestRecord } from '../model/requests.js';
 import type { Kind } from '../model.js';
 import { typesOf } from '../plan/key-checks.js';
 import { acceptedOf, type Scanned, scansOf } from '../plan/plan.js';
@@ -14,7 +15,6 @@ import { type ChunkDeps, chunksOfKind } from '../send/read-chunks.js';
 import { Remembering } from '../send/remembering.js';
 import { FOUND } from '../send/request.js';
 import { send } from '../send/send.js';
-import type { RequestRecord } from '../state/requests.js';
 import type { SentIds } from '../state/sends.js';
 import type { State } from '../state/state.js';
 import type { Session } from './session.js';

@@ -1,6 +1,7 @@
 /** One session of a run, with everything that it has opened. The steps of a course share it. */
 import { AuthError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
+import { RunRequests } from '../model/run-requests.js';
 import { type FileRows, type Kind, kindsOf } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { plannedRows, type Scanned } from '../plan/plan.js';
@@ -8,7 +9,6 @@ import type { SavedPlan } from '../plan/saved-plan.js';
 import { type OpenedInput, Pool } from '../read/index.js';
 import { isCanaryDue } from '../send/canary.js';
 import { Deadline } from '../send/deadline.js';
-import { RunRequests } from '../state/run-requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { HeldLease, Scope } from '../state/state.js';
 import { requestStatus } from '../states.js';

@@ -3,14 +3,14 @@
  * checks at the door are in `door.ts`.
  */
 import { UsageError } from '../errors.js';
+import type { RequestRecord } from '../model/requests.js';
+import { RunRequests } from '../model/run-requests.js';
 import type { FileRows } from '../model.js';
 import { type ImportOptions, importNumbers } from '../options.js';
 import { sumRows } from '../plan/estimate.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
 import { isCanaryDue } from '../send/canary.js';
 import { type Scope, sameScope } from '../state/access.js';
-import type { RequestRecord } from '../state/requests.js';
-import { RunRequests } from '../state/run-requests.js';
 import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import { count } from '../util/numbers.js';

@@ -3,6 +3,15 @@
  * its rows, and what is left to send. Pure.
  */
 import { Exit, type ExitCode, InterruptedError, ProfilesError, WaitTimeoutError } from '../errors.js';
+import {
+  isAccepted,
+  isRejectedBefore,
+  placeOf,
+  type RequestRecord,
+  type RequestState,
+  runJob,
+} from '../model/requests.js';
+import { completedRows, notReplaced, type RowTotals, RunRequests, totalsOf } from '../model/run-requests.js';
 import type {
   FileRows,
   MaybeSentTwice,
@@ -17,11 +26,9 @@ import { isWithin } from '../options/bounds.js';
 import type { ImportOptions, InvalidBound } from '../options.js';
 import { nextStep, rulesOf } from '../send/next.js';
 import { UNSENT } from '../send/request.js';
-import { isAccepted, isClosed, placeOf, runJob, sum } from '../send/row-counts.js';
 import { isShort } from '../service/names.js';
-import { isRejectedBefore, notReplaced, type RequestRecord, type RequestState } from '../state/requests.js';
-import { completedRows, type RowTotals, RunRequests, totalsOf } from '../state/run-requests.js';
-import { REQUESTS, requestStatus } from '../states.js';
+import { isClosed, REQUESTS, requestStatus } from '../states.js';
+import { sum } from '../util/numbers.js';
 
 /** Counts rows so that `read = filtered + rejected + merged + unchanged + submitted + unknown + unsent`. */
 function rowCounts(

@@ -4,10 +4,9 @@
  * canary.
  */
 import { CanaryError, Exit } from '../errors.js';
-import type { RequestRecord } from '../state/requests.js';
-import { isCompleted, type RunRequests } from '../state/run-requests.js';
+import { placeOf, placeText, type RequestRecord } from '../model/requests.js';
+import { isCompleted, type RunRequests } from '../model/run-requests.js';
 import { count } from '../util/numbers.js';
-import { placeOf, placeText } from './row-counts.js';
 
 /** Whether a canary must still complete. @param items value of the option `canary`: its number of items */
 export const isCanaryDue = (items: number | null | undefined, requests: RunRequests): boolean =>

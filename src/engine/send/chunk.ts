@@ -2,10 +2,11 @@
  * A chunk: the rows of one request, the body that is sent (spec: Endpoints 1 and 3), and what the state records about
  * them.
  */
+
+import type { RequestRecord } from '../model/requests.js';
 import { ENVELOPE, envelopeBytes, ID_FIELD, type Kind } from '../model.js';
 import { append, emptyColumns, type ItemBatch, mergeUpserts, parseItem, startOf } from '../read/index.js';
 import type { RequestRows } from '../state/history.js';
-import type { RequestRecord } from '../state/requests.js';
 
 /** Items with what is known about each, in columns. */
 type Items = Omit<ItemBatch, 'read' | 'rejected'>;

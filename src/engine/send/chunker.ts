@@ -3,9 +3,10 @@
  * bytes of each. Ranges that an earlier session recorded are skipped, or become the same requests again. So a
  * resume repeats requests with an unknown outcome, and sends nothing that was acknowledged.
  */
+
+import type { RequestRecord } from '../model/requests.js';
 import { envelopeBytes, type Kind } from '../model.js';
 import { type ItemBatch, select, startOf } from '../read/index.js';
-import type { RequestRecord } from '../state/requests.js';
 import { isInDoubt, requestStatus } from '../states.js';
 import { bodyOf, type Chunk, type ChunkPart, extend, type Stretch } from './chunk.js';
 

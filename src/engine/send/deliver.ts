@@ -3,8 +3,8 @@
  * (`next.ts` decides each step). A step is recorded before and after, so that a resume continues after a crash.
  */
 import { ServiceError } from '../errors.js';
+import { type RequestRecord, rangesOf } from '../model/requests.js';
 import { failureReason } from '../service/names.js';
-import { type RequestRecord, rangesOf } from '../state/requests.js';
 import { requestStatus, wasAcknowledged } from '../states.js';
 import { count } from '../util/numbers.js';
 import { checkCanary, isCanaryDue } from './canary.js';

@@ -5,20 +5,19 @@
  */
 
 import type { ImportEvent } from '../events.js';
+import { isImpossible, placeOf, placeText, type RequestRecord, runJob } from '../model/requests.js';
+import type { RunRequests, Totals } from '../model/run-requests.js';
 import type { Kind } from '../model.js';
 import type { ImportOptions, SendOptions } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
-import type { RequestRecord } from '../state/requests.js';
-import type { RunRequests, Totals } from '../state/run-requests.js';
 import type { OpenJob } from '../state/sends.js';
 import type { Scope, State } from '../state/state.js';
 import type { Clock } from '../util/clock.js';
 import { count } from '../util/numbers.js';
 import type { Chunk } from './chunk.js';
 import type { Remembering } from './remembering.js';
-import { isImpossible, placeOf, placeText, runJob } from './row-counts.js';
 import { missingJobs, watchJobs } from './watch.js';
 
 export interface DeliverDeps {

@@ -4,9 +4,9 @@
  * one with several parts was divided.
  */
 import type { ServiceError } from '../errors.js';
+import type { RequestRecord } from '../model/requests.js';
+import type { RunRequests } from '../model/run-requests.js';
 import type { SendOptions } from '../options.js';
-import type { RequestRecord } from '../state/requests.js';
-import type { RunRequests } from '../state/run-requests.js';
 import { isInDoubt, requestStatus } from '../states.js';
 
 export interface Step {

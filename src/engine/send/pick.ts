@@ -1,6 +1,6 @@
 /** Selects rows of a chunk, for requests that send only some of them. */
 
-import type { RequestRange } from '../state/requests.js';
+import type { RequestRange } from '../model/requests.js';
 import { firstWhere } from '../util/bisect.js';
 import { bodyOf, type Chunk, type ChunkPart, extend, type Stretch } from './chunk.js';
 

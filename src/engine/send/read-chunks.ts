@@ -1,14 +1,13 @@
 /** Reads planned inputs and splits them into chunks: to send them, or in a dry run only to count them. */
 
+import type { RequestRecord } from '../model/requests.js';
 import type { Kind } from '../model.js';
 import type { SendOptions } from '../options.js';
 import type { Comparison, Known } from '../plan/compare.js';
 import { measure, type RequestTotals, type Volume } from '../plan/estimate.js';
 import { acceptedOf, type Scanned } from '../plan/plan.js';
 import { buildItems, itemMemory, type Pool, refuseChanged } from '../read/index.js';
-import type { RequestRecord } from '../state/requests.js';
-import type { Chunk } from './chunk.js';
-import { serialize } from './chunk.js';
+import { type Chunk, serialize } from './chunk.js';
 import { type ChunkRules, type InputBatch, type Limits, splitIntoChunks } from './chunker.js';
 
 export interface ChunkDeps {

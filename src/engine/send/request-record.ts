@@ -4,8 +4,8 @@
  */
 import { createHash } from 'node:crypto';
 import { InputError } from '../errors.js';
+import type { RequestRecord } from '../model/requests.js';
 import { shortId } from '../state/history.js';
-import type { RequestRecord } from '../state/requests.js';
 import { isDoubtful, isInDoubt, requestStatus, wasAcknowledged } from '../states.js';
 import { count } from '../util/numbers.js';
 import { type Chunk, type LeftOut, rangesToRecord, serialize } from './chunk.js';

@@ -5,11 +5,11 @@
 
 import { ProfilesError, type ServiceError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
+import type { RequestRecord } from '../model/requests.js';
 import type { Expected } from '../service/answer.js';
 import type { Answer } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { type RetryOptions, retried } from '../service/retry.js';
-import type { RequestRecord } from '../state/requests.js';
 import type { Clock } from '../util/clock.js';
 
 /** The state of a request before its first attempt. */

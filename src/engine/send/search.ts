@@ -2,12 +2,11 @@
  * The searches for rows at fault of one sender. No search begins if several requests failed alike and none completed: then
  * single rows are not the cause.
  */
-import type { RequestRecord } from '../state/requests.js';
-import { isCompleted, type RunRequests } from '../state/run-requests.js';
-import { count, grouped } from '../util/numbers.js';
+import { placeOf, placeText, type RequestRecord } from '../model/requests.js';
+import { isCompleted, type RunRequests } from '../model/run-requests.js';
+import { count, grouped, sum } from '../util/numbers.js';
 import { type DeliverDeps, pathsOf } from './follow.js';
 import { failureOf, mayIsolate } from './next.js';
-import { placeOf, placeText, sum } from './row-counts.js';
 
 /** What the searches of one sender share. */
 export class Searches {

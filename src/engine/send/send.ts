@@ -6,7 +6,7 @@
 import { setMaxListeners } from 'node:events';
 import { ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import { Totals } from '../state/run-requests.js';
+import { Totals } from '../model/run-requests.js';
 import type { OpenJob } from '../state/sends.js';
 import { requestStatus } from '../states.js';
 import { Channel } from '../util/channel.js';

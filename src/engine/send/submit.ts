@@ -1,12 +1,11 @@
 /** Sends one request and follows its job. Records and events come from the same `RequestRecord`. */
 import type { ServiceError } from '../errors.js';
-import type { RequestRecord } from '../state/requests.js';
+import { isAccepted, type RequestRecord } from '../model/requests.js';
 import { requestStatus } from '../states.js';
 import { type Chunk, rowsToRecord } from './chunk.js';
 import { type DeliverDeps, follow, reportSubmitted } from './follow.js';
 import { sendRequest } from './request.js';
 import { doubtsBefore, leaveOut, lostBefore, type Prepared, prepare } from './request-record.js';
-import { isAccepted } from './row-counts.js';
 
 /** A request that was sent, or had nothing left to send. */
 interface Sending {

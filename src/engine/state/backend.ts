@@ -1,10 +1,10 @@
 /** The interface of a kind of database: SQLite or PostgreSQL. */
 import type { FingerprintColumns } from '../fingerprints/index.js';
+import type { RequestRecord } from '../model/requests.js';
 import type { Kind } from '../model.js';
 import type { Scope } from './access.js';
 import type { Database } from './database.js';
 import type { RequestRows } from './history.js';
-import type { RequestRecord } from './requests.js';
 
 /** A request as it is now, and what it sends. Only plain data, because it may be sent to another thread. */
 export interface Recorded {

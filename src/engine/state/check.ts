@@ -2,9 +2,11 @@
  * What always holds of a state. Records are written in one transaction with those that they refer to, so a crash cannot
  * break it. A damaged disk can, or a mix of files from different states.
  */
+
+import type { RequestRange } from '../model/requests.js';
+import { submittedRows } from '../model/run-requests.js';
 import { type Reader, raw, STORED, sql, storedJson } from './database.js';
-import { type RequestRange, type RequestRest, requestsOf } from './requests.js';
-import { submittedRows } from './run-requests.js';
+import { type RequestRest, requestsOf } from './requests.js';
 import type { RunRest } from './runs.js';
 
 /** An inconsistency. `check` is stable, so scripts can rely on it. */

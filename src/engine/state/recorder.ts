@@ -1,5 +1,6 @@
 /** The store of requests: records them and what they send, many in one transaction, from this thread or from another one. */
 import type { FingerprintColumns } from '../fingerprints/index.js';
+import type { RequestRecord } from '../model/requests.js';
 import type { Kind } from '../model.js';
 import { type Access, nextNumber, type Scope } from './access.js';
 import type { Recorded, Writer } from './backend.js';
@@ -8,7 +9,7 @@ import { stateError } from './folder.js';
 import { putHistory, type RequestRows } from './history.js';
 import { putJob } from './jobs.js';
 import { Overlaps } from './overlaps.js';
-import { putRequest, type RequestRecord, requestsOf } from './requests.js';
+import { putRequest, requestsOf } from './requests.js';
 import { putRows } from './rows.js';
 import { addSend, newestSend, SEND, unlinkSends, updateSend } from './send-table.js';
 

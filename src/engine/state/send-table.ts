@@ -5,11 +5,12 @@
  * A send is *open* while the service may still carry it out: its job is not known to have ended, or it is not known
  * whether it arrived (`doubt`). Ids that overlap with an open send are not remembered (`overlaps.ts`).
  */
+
+import type { RequestRecord } from '../model/requests.js';
 import type { Kind } from '../model.js';
 import { isFinal } from '../service/names.js';
 import { idOf, type Scope } from './access.js';
 import { insertInto, joined, type Reader, raw, type Sql, sql, type Transaction } from './database.js';
-import type { RequestRecord } from './requests.js';
 
 /**
  * The stored state of a send. Every send clears the fingerprints of its ids. When its job is seen to complete, they are

@@ -1,13 +1,14 @@
 /** The store of sends: finds them by the ids of their rows (contract §4 "Across runs"), and records single profiles. */
 import { IdRows, wordsOf } from '../fingerprints/tables.js';
+import type { RequestRecord } from '../model/requests.js';
+import { RunRequests } from '../model/run-requests.js';
 import type { Kind } from '../model.js';
 import { classOf, isInDoubt, requestStatus } from '../states.js';
 import { type Access, addScope, nextNumber, refuseMoved, type Scope } from './access.js';
 import { type Reader, type Sql, sql } from './database.js';
 import { addHistory } from './history.js';
-import { type RequestRecord, requestsOf } from './requests.js';
+import { requestsOf } from './requests.js';
 import { idsOf, putIds, rowsOf } from './rows.js';
-import { RunRequests } from './run-requests.js';
 import {
   addSend,
   HAS_JOB,

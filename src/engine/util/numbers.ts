@@ -40,3 +40,9 @@ export function wholeNumber(
     most < Number.MAX_SAFE_INTEGER ? ` from ${least} to ${most}` : least > 0 ? ` of at least ${least}` : '';
   throw new UsageError(`${name}: ${given} is not a whole number${bounds}`);
 }
+
+export function sum<T>(values: readonly T[], of: (value: T) => number): number {
+  let total = 0;
+  for (const value of values) total += of(value);
+  return total;
+}

@@ -5,6 +5,8 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { type RequestRange, type RequestRecord, rangesOf } from '../../../src/engine/model/requests.js';
+import { RunRequests, submittedRows, Totals } from '../../../src/engine/model/run-requests.js';
 import { type FileRows, rangesIn } from '../../../src/engine/model.js';
 import { countRows, maybeSentTwice } from '../../../src/engine/run/summary.js';
 import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
@@ -14,8 +16,6 @@ import { nextStep, rulesOf } from '../../../src/engine/send/next.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
 import { Searches } from '../../../src/engine/send/search.js';
 import type { Answer } from '../../../src/engine/service/client.js';
-import { type RequestRange, type RequestRecord, rangesOf } from '../../../src/engine/state/requests.js';
-import { RunRequests, submittedRows, Totals } from '../../../src/engine/state/run-requests.js';
 import { IdleClock } from '../../support/clock.js';
 import { times } from '../../support/times.js';
 import { ofInput } from '../support/cut.js';

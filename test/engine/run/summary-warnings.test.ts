@@ -1,10 +1,10 @@
 /** What is said of rows that were given up or left out, and whether anything is left to do for them. */
 
 import { describe, expect, test } from 'vitest';
+import type { RequestRecord } from '../../../src/engine/model/requests.js';
+import { RunRequests } from '../../../src/engine/model/run-requests.js';
 import { givenUpWarnings, leftOutWarnings } from '../../../src/engine/run/report.js';
 import { isDone, statusOf } from '../../../src/engine/run/summary.js';
-import type { RequestRecord } from '../../../src/engine/state/requests.js';
-import { RunRequests } from '../../../src/engine/state/run-requests.js';
 import { recordedRange } from '../support/rows.js';
 
 const FILE = ['a.csv'];

@@ -10,6 +10,8 @@ import {
   StateError,
   WaitTimeoutError,
 } from '../../../src/engine/errors.js';
+import type { RequestRecord } from '../../../src/engine/model/requests.js';
+import { completedRows } from '../../../src/engine/model/run-requests.js';
 import type { Rejection, RowCounts } from '../../../src/engine/model.js';
 import type { InvalidBound } from '../../../src/engine/options.js';
 import {
@@ -23,8 +25,6 @@ import {
   statusOf,
 } from '../../../src/engine/run/summary.js';
 import type { Job } from '../../../src/engine/service/contract.js';
-import type { RequestRecord } from '../../../src/engine/state/requests.js';
-import { completedRows } from '../../../src/engine/state/run-requests.js';
 import { recordedRange } from '../support/rows.js';
 
 /** A request of ten rows whose job is this. */

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { RequestRecord } from '../../../src/engine/model/requests.js';
+import { RunRequests } from '../../../src/engine/model/run-requests.js';
 import { mayIsolate, nextStep } from '../../../src/engine/send/next.js';
-import type { RequestRecord } from '../../../src/engine/state/requests.js';
-import { RunRequests } from '../../../src/engine/state/run-requests.js';
 import { times } from '../../support/times.js';
 import { recordedRange } from '../support/rows.js';
 

@@ -1,12 +1,12 @@
 /** Requests packed from several inputs of a kind: the same bodies as of one input, and each row's place is kept. */
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { RequestRecord } from '../../../src/engine/model/requests.js';
+import { RunRequests } from '../../../src/engine/model/run-requests.js';
 import { type Chunk, rangesToRecord, rowsIn, serialize } from '../../../src/engine/send/chunk.js';
 import { type ChunkRules, type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { nextStep, rulesOf } from '../../../src/engine/send/next.js';
 import { divide, leave, pick } from '../../../src/engine/send/pick.js';
-import type { RequestRecord } from '../../../src/engine/state/requests.js';
-import { RunRequests } from '../../../src/engine/state/run-requests.js';
 import { collected } from '../../support/collected.js';
 import { cut, numbered, ofInput, rowsOf } from '../support/cut.js';
 import { batchesOf, duplicatesOf, idHash, type Row, recordedRange } from '../support/rows.js';

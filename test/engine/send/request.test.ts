@@ -2,11 +2,11 @@
 import { describe, expect, test } from 'vitest';
 import { LockLostError, type ProfilesError, StateError } from '../../../src/engine/errors.js';
 import type { ImportEvent } from '../../../src/engine/events.js';
+import type { RequestRecord } from '../../../src/engine/model/requests.js';
 import { type Outcome, sendRequest } from '../../../src/engine/send/request.js';
 import type { Expected } from '../../../src/engine/service/answer.js';
 import type { Answer } from '../../../src/engine/service/client.js';
 import type { RetryOptions } from '../../../src/engine/service/retry.js';
-import type { RequestRecord } from '../../../src/engine/state/requests.js';
 import { IdleClock } from '../../support/clock.js';
 import { recordedRange } from '../support/rows.js';
 

@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { placeOf } from '../../../src/engine/send/row-counts.js';
-import { completedRows, RunRequests, submittedRows, Totals } from '../../../src/engine/state/run-requests.js';
+import { placeOf } from '../../../src/engine/model/requests.js';
+import { completedRows, RunRequests, submittedRows, Totals } from '../../../src/engine/model/run-requests.js';
 import { recordedRange } from '../support/rows.js';
 
 const STATES = ['intent', 'acknowledged', 'settled', 'rejected', 'withdrawn', 'failed'] as const;

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
-import type { RequestRecord } from '../../../src/engine/state/requests.js';
+import type { RequestRecord } from '../../../src/engine/model/requests.js';
 import type { State } from '../../../src/engine/state/state.js';
 import { aSummary } from '../../support/runs.js';
 import { acknowledged, aJob, aRequest, aRun, printsOf, RUN, SCOPE, sender, test } from './support/state.js';

@@ -1,6 +1,7 @@
 /** Rows as the input hands them over, made by hand. */
+
+import type { RequestRecord } from '../../../src/engine/model/requests.js';
 import type { ItemBatch } from '../../../src/engine/read/index.js';
-import type { RequestRecord } from '../../../src/engine/state/requests.js';
 
 export interface Row {
   id: string;

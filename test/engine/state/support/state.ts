@@ -5,9 +5,9 @@ import { join } from 'node:path';
 import { DatabaseSync } from '@photostructure/sqlite';
 import { test as base } from 'vitest';
 import type { FingerprintColumns, FingerprintIndex } from '../../../../src/engine/fingerprints/index.js';
+import type { RequestRecord } from '../../../../src/engine/model/requests.js';
 import type { Kind } from '../../../../src/engine/model.js';
 import type { Job } from '../../../../src/engine/service/contract.js';
-import type { RequestRecord } from '../../../../src/engine/state/requests.js';
 import type { Scope, State } from '../../../../src/engine/state/state.js';
 import { onPostgres, openState, stateSql } from '../../../support/state.js';
 

@@ -70,7 +70,7 @@ export const isCompleted = (r: RequestRecord): boolean => r.rows > 0 && requestS
 
 /** Whether it is settled which rows a request has to send. @param chain it, then the one whose rows it sends, and so on */
 export const isDecided = (chain: readonly RequestRecord[]): boolean =>
-  chain.some((r) => isClosed(requestStatus(r))) || classOf(chain).rows !== 'unsent';
+  chain.some((r) => isClosed(r)) || classOf(chain).rows !== 'unsent';
 
 /**
  * `completed`: of those submitted, the ones that jobs have reported as completed. `given_up`: unsent or unknown rows that a
@@ -100,7 +100,7 @@ function totalsIn(r: RequestRecord, requests: RunRequests): RowTotals {
 function ofLast(r: RequestRecord, chain: readonly RequestRecord[]): RowTotals {
   const totals = { ...NOTHING };
   const { rows } = classOf(chain);
-  const closed = isClosed(requestStatus(r));
+  const closed = isClosed(r);
   if (rows === 'submitted') {
     totals.submitted += r.rows;
     totals.merged += r.merged;
@@ -127,6 +127,10 @@ export function totalsOf(records: readonly RequestRecord[]): RowTotals {
   const requests = new RunRequests(records);
   return sumOf(records.filter(({ parent }) => parent === null).map((r) => totalsIn(r, requests)));
 }
+
+/** The requests that no other request has replaced. Together, they have the outcome of every row. */
+export const notReplaced = (records: readonly RequestRecord[]): RequestRecord[] =>
+  new RunRequests(records).ends;
 
 export const submittedRows = (records: readonly RequestRecord[]): number => totalsOf(records).submitted;
 export const completedRows = (records: readonly RequestRecord[]): number => totalsOf(records).completed;
