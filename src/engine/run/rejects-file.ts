@@ -22,7 +22,7 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import { InputError, StateError } from '../errors.js';
 import { writeTrouble } from '../util/file-trouble.js';
 import { NO_LINK } from '../util/owner.js';
-import { refuseForeignLink } from '../util/written-file.js';
+import { refuseForeignLink, syncFolder } from '../util/written-file.js';
 import { isOriginTaken } from './origin.js';
 import type { RejectsForm } from './rejects-form.js';
 
@@ -183,18 +183,6 @@ function moveTo(part: string, location: string): boolean {
     renameSync(part, location);
   }
   return true;
-}
-
-/** Writes the names in a folder to disk: the records of its rows survive a power failure. */
-function syncFolder(folder: string): void {
-  try {
-    const handle = openSync(folder, 'r');
-    try {
-      fsyncSync(handle);
-    } finally {
-      closeSync(handle);
-    }
-  } catch {} // Windows cannot open a folder, and some file systems cannot sync one
 }
 
 /** What a file is known by; null if there is none. Symbolic links are not followed. */

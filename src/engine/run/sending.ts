@@ -31,7 +31,7 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
   const stop = deadline.signal;
   const client = await deps.client();
   if (options.changedOnly) await keepVerified(session);
-  if (requests >= MANY_REQUESTS) await state.requests.startWriter();
+  if (requests >= MANY_REQUESTS) await state.writer?.start();
   const reject: DeliverDeps['reject'] = (chunk, reason, emit, of) =>
     rejecting!.refused(chunk, reason, emit, { signal: deps.abort, of });
   let items = options.chunkSize;

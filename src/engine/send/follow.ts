@@ -163,7 +163,7 @@ export async function otherJobsEnded(kind: Kind, ids: BigUint64Array, deps: Othe
   for await (const seen of watching) {
     const { job_id } = seen;
     const job = jobs.get(job_id)!;
-    if (seen.missing) await state.jobs.lost(scope, job_id);
+    if (seen.missing) await state.jobs.update(scope, { job_id, status: 'unknown' }, true);
     // The state identifies a job by the id in the request, even if the record has another one.
     else await state.jobs.update(scope, { ...seen.job, job_id });
     if (seen.missing || isFinal(seen.job.status)) open.end(job_id);

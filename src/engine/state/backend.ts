@@ -25,12 +25,12 @@ export interface Recorded {
 export interface Writer {
   /** Starts the thread, which takes about 20 ms. If it cannot be started, the main thread continues to write. */
   start(): Promise<void>;
-  readonly isStarted: boolean;
   /**
    * Writes one transaction, which is on disk when this resolves. Transactions of the main thread wait for it.
    * @param now wall clock, milliseconds since the epoch
+   * @returns null if the thread is not started
    */
-  put(some: readonly Recorded[], now: number): Promise<void>;
+  put(some: readonly Recorded[], now: number): Promise<void> | null;
   close(): Promise<void>;
 }
 

@@ -6,7 +6,7 @@
 import type { RequestRange } from '../model/requests.js';
 import { submittedRows } from '../model/run-requests.js';
 import { type Reader, raw, STORED, sql, storedJson } from './database.js';
-import { type RequestRest, requestsOf } from './requests.js';
+import { type RequestRest, requestsOf } from './jobs.js';
 import type { RunRest } from './runs.js';
 
 /** An inconsistency. `check` is stable, so scripts can rely on it. */

@@ -7,7 +7,7 @@ import { closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, rmSy
 import { dirname } from 'node:path';
 import { LockedError, ProfilesError, StateError, UsageError } from '../errors.js';
 import { KINDS } from '../model.js';
-import { refuseForeignLink } from '../util/written-file.js';
+import { refuseForeignLink, syncFolder } from '../util/written-file.js';
 import { allScopes, COPY_OF, MOVED_TO, metaOf, readSecret, refuseMoved, setMeta } from './access.js';
 import type { Backend, HeldLease } from './backend.js';
 import { type Database, insertInto, type Reader, type Row, type Transaction } from './database.js';
@@ -181,6 +181,7 @@ export async function backupTo(file: string, from: Database): Promise<number> {
     closeSync(handle);
     refuseTaken();
     renameSync(written, file);
+    syncFolder(dirname(file));
     return statSync(file).size;
   } catch (error) {
     if (error instanceof ProfilesError) throw error;

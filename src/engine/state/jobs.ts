@@ -1,10 +1,49 @@
-/** The table `jobs`: jobs that were submitted with this state, as they were last seen. */
+/** The tables `requests`, on which reports and resumes rely, and `jobs`: jobs that were submitted with this state, as they were last seen. */
+
+import type { RequestRecord } from '../model/requests.js';
 import type { Kind } from '../model.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import { type Access, addScope, idOf, type Scope } from './access.js';
-import { type Sql, STORED, sql, storedJson, type Transaction, upsertInto } from './database.js';
+import {
+  type Reader,
+  type Sql,
+  STORED,
+  sql,
+  storedJson,
+  storedOrNull,
+  type Transaction,
+  upsertInto,
+} from './database.js';
 import { endJob, SEND } from './send-table.js';
+
+/** What queries ask of a request; the rest is JSON. */
+type Asked = 'seq' | 'parent' | 'input' | 'rows' | 'unchanged' | 'left_out' | 'state' | 'job_id';
+/** The JSON of a request. */
+export type RequestRest = Omit<RequestRecord, Asked | 'job'>;
+type RequestRow = Pick<RequestRecord, Asked> & { run: string; record: string; job: string | null };
+
+/** Inserts or updates a request. */
+export async function putRequest(tx: Transaction, run: string, record: RequestRecord): Promise<void> {
+  const { job: _, seq, parent, input, rows, unchanged, left_out, state, job_id, ...rest } = record;
+  const changing = { rows, unchanged, left_out, state, job_id, record: JSON.stringify(rest) };
+  const row = { run, seq, parent, input, ...changing };
+  await tx.run(upsertInto('requests', 'run, seq', row, Object.keys(changing)));
+}
+
+/** All requests of a run, in the order of their numbers, with their jobs as last seen. */
+export async function requestsOf(on: Reader, run: string): Promise<RequestRecord[]> {
+  const rows = await on.all<RequestRow>(
+    sql`SELECT requests.*, jobs.record AS job FROM requests JOIN runs USING (run)
+      LEFT JOIN jobs ON jobs.scope = runs.scope AND jobs.job_id = requests.job_id
+      WHERE requests.run = ${run} ORDER BY seq`,
+  );
+  return rows.map(({ run: _, record, job, ...row }) => ({
+    ...storedJson<RequestRest>(record, STORED.request, run),
+    ...row,
+    job: storedOrNull<Job>(job, STORED.job, row.job_id!),
+  }));
+}
 
 /** A job that a command submitted, as it was last seen. */
 export interface KnownJob {
@@ -75,17 +114,9 @@ export class Jobs {
   /**
    * Records a job as it was seen. If it has completed, the fingerprints of its request are set. Ignores jobs
    * that the state does not have.
+   * @param isGone the service no longer has it: its request is settled, and the outcome of its rows is in doubt
    */
-  update(scope: Scope, job: Job): Promise<void> {
-    return this.#see(scope, job, false);
-  }
-
-  /** Records that the service no longer has a job. Its request is settled, and the outcome of its rows is in doubt. */
-  lost(scope: Scope, job_id: string): Promise<void> {
-    return this.#see(scope, { job_id, status: 'unknown' }, true);
-  }
-
-  #see(scope: Scope, job: Job, isGone: boolean): Promise<void> {
+  update(scope: Scope, job: Job, isGone = false): Promise<void> {
     const [at, now] = [this.access.time(), this.access.now()];
     return this.access.write(async (tx) => {
       const before = await tx.get<JobRow>(sql`SELECT * FROM jobs WHERE ${isJob(scope, job.job_id)}`);

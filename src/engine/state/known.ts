@@ -12,7 +12,7 @@ import { hashesOf, IdRows, wordsOf } from '../fingerprints/tables.js';
 import type { Kind } from '../model.js';
 import { type Access, addScope, idOf, type Scope } from './access.js';
 import { type Reader, raw, type Sql, STORED, sql, storedOrNull } from './database.js';
-import type { RequestRest } from './requests.js';
+import type { RequestRest } from './jobs.js';
 import { cellsOf, keepRows, printsOf, type StoredPrints, slicesOf } from './rows.js';
 import { doubtAt, isOfKind, newestSend, SEND } from './send-table.js';
 

@@ -7,9 +7,8 @@ import type { Recorded, Writer } from './backend.js';
 import { sql, type Transaction } from './database.js';
 import { stateError } from './folder.js';
 import { putHistory, type RequestRows } from './history.js';
-import { putJob } from './jobs.js';
+import { putJob, putRequest, requestsOf } from './jobs.js';
 import { Overlaps } from './overlaps.js';
-import { putRequest, requestsOf } from './requests.js';
 import { putRows } from './rows.js';
 import { addSend, newestSend, SEND, unlinkSends, updateSend } from './send-table.js';
 
@@ -89,11 +88,6 @@ export class Requests {
     return this.#commit(some.map((request) => ({ run, scope, kind, request: { ...request }, sent: null })));
   }
 
-  /** Call this before recording many requests: starts a thread that writes them, if the database has one. */
-  async startWriter(): Promise<void> {
-    await this.writer?.start();
-  }
-
   /**
    * Resolves when everything recorded so far is on disk.
    * @throws StateError if something could not be written
@@ -125,8 +119,7 @@ export class Requests {
     try {
       const records = group.flatMap((one) => one.records);
       if (this.#failure) throw this.#failure;
-      if (this.writer?.isStarted) await this.writer.put(records, this.access.now());
-      else await this.write(records);
+      await (this.writer?.put(records, this.access.now()) ?? this.write(records));
       for (const { resolve } of group) resolve();
     } catch (error) {
       this.#failure ??= stateError(error, 'record the import', this.access.folder);

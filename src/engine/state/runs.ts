@@ -14,7 +14,7 @@ import { type Access, addScope, idOf, nextNumber, refuseMoved, type Scope } from
 import { insertInto, STORED, sql, storedJson, storedOrNull, type Transaction } from './database.js';
 import type { Spools } from './folder.js';
 import { WHAT } from './history.js';
-import { putRequest } from './requests.js';
+import { putRequest } from './jobs.js';
 import { pruneVerified, unlinkSends } from './send-table.js';
 
 /** An input of a run. */

@@ -7,7 +7,7 @@ import { classOf, isInDoubt, requestStatus } from '../states.js';
 import { type Access, addScope, nextNumber, refuseMoved, type Scope } from './access.js';
 import { type Reader, type Sql, sql } from './database.js';
 import { addHistory } from './history.js';
-import { requestsOf } from './requests.js';
+import { requestsOf } from './jobs.js';
 import { idsOf, putIds, rowsOf } from './rows.js';
 import {
   addSend,

@@ -70,7 +70,7 @@ export function stateOf(folder: string, secret: Buffer, backend: Backend, now: (
   const access = new Access(db, folder, now);
   const spools = new Spools(folder);
   return {
-    ...{ folder, secret, machine, size, locks, spools },
+    ...{ folder, secret, machine, size, locks, spools, writer },
     runs: new Runs(access, spools),
     requests: new Requests(access, locks.check, writer),
     sends: new Sends(access, locks.check),

@@ -1,5 +1,14 @@
 /** The check of every file that is written where the user says: it is new, empty, or one that may be replaced. */
-import { accessSync, closeSync, constants, openSync, readSync, realpathSync, statSync } from 'node:fs';
+import {
+  accessSync,
+  closeSync,
+  constants,
+  fsyncSync,
+  openSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs';
 import { dirname } from 'node:path';
 import { writeTrouble } from './file-trouble.js';
 import { foreignLink, isOwn, isTrusted, NO_LINK } from './owner.js';
@@ -63,4 +72,16 @@ function startOf(path: string): Buffer {
   } finally {
     closeSync(file);
   }
+}
+
+/** Writes the names in a folder to disk: a new one survives a power failure. */
+export function syncFolder(folder: string): void {
+  try {
+    const handle = openSync(folder, 'r');
+    try {
+      fsyncSync(handle);
+    } finally {
+      closeSync(handle);
+    }
+  } catch {} // Windows cannot open a folder, and some file systems cannot sync one
 }

@@ -1,9 +1,11 @@
 /** `profiles state`: what is remembered and how old that is, whether it is whole, and a copy of it. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { DatabaseSync } from '@photostructure/sqlite';
-import { beforeEach, describe, expect, test } from 'vitest';
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Clock } from '../../../src/engine/util/clock.js';
+import { built, profiles } from '../../support/child.js';
 import { cli, scratch } from '../../support/cli.js';
 import { fastClock } from '../../support/clock.js';
 
@@ -182,6 +184,19 @@ describe('state check', () => {
 });
 
 describe('state backup', () => {
+  beforeAll(built);
+
+  test.skipIf(!existsSync('/proc/self/fd'))('syncs the copy, and then the folder with its name', async () => {
+    const hook = pathToFileURL(join(import.meta.dirname, '../../support/log-syncs.mjs')).href;
+    await run('import c.csv');
+    const env = { NODE_OPTIONS: `--import ${hook}`, SYNCS: join(cwd, 'syncs') };
+    const { code, stderr } = await profiles(['state', 'backup', 'copy.db'], { cwd, env }).ended;
+    expect(code, stderr).toBe(0);
+    const syncs = readFileSync(env.SYNCS, 'utf8').match(/(?<=^sync ).*/gm)!;
+    expect(syncs.at(-2)).toMatch(/copy\.db\.[0-9a-f]{8}\.tmp.state\.db$/);
+    expect(syncs.at(-1)).toBe(cwd);
+  });
+
   test('of a damaged state names the damage, and leaves nothing', async () => {
     await run('import c.csv');
     zeroPage('jobs');

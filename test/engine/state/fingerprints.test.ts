@@ -161,7 +161,7 @@ class Account {
       case 'revive':
         return this.#record(request, aRequest({ retries: 1 }));
       case 'gone':
-        return await state.jobs.lost(this.#scope, job.job_id);
+        return await state.jobs.update(this.#scope, { ...job, status: 'unknown' }, true);
       case 'complete':
       case 'fail':
         return await state.jobs.update(this.#scope, {

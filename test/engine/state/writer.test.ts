@@ -43,7 +43,7 @@ async function stateWith(thread: URL | null, folder = scratch()) {
   const secret = Buffer.alloc(32);
   const state = stateOf(folder, secret, { ...backend, ...(writer && { writer }) }, clock.now);
   await state.runs.start(aRun());
-  if (thread) await state.requests.startWriter();
+  if (thread) await state.writer?.start();
   const none = { ids: new BigUint64Array(), lines: [] };
   /** Records a request, an intent with its rows. */
   const record = (request: RequestRecord, pairs: [number, number][] | null, shared: bigint[] = []) => {

@@ -32,11 +32,7 @@ export interface HeartData {
   now: number;
 }
 
-interface Heartbeats {
-  /** Renews these leases from now on, in place of those before. */
-  keep(leases: readonly KeptLease[]): void;
-  stop(): Promise<void>;
-}
+type Heartbeats = Pick<Heart, 'keep' | 'stop'>;
 
 /**
  * Indexes in a pulse: when the last successful heartbeat was sent, by both clocks; and 1 if the lease is
@@ -76,7 +72,7 @@ export const markLost = (pulse: BigInt64Array): void => void Atomics.store(pulse
 const beatMs = (leaseMs: number): number => leaseMs / 6;
 const againMs = (leaseMs: number): number => leaseMs / 30;
 
-export class Heart implements Heartbeats {
+export class Heart {
   #leases: readonly KeptLease[] = [];
   #session: Session | null = null;
   readonly #stopped = new AbortController();
@@ -90,6 +86,7 @@ export class Heart implements Heartbeats {
     this.#beating = this.#beat();
   }
 
+  /** Renews these leases from now on, in place of those before. */
   keep(leases: readonly KeptLease[]): void {
     this.#leases = leases;
   }

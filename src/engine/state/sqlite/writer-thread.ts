@@ -5,31 +5,29 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { Access } from '../access.js';
 import { Requests } from '../recorder.js';
-import { openDatabase } from './database.js';
+import { openDatabase, type SqliteDatabase } from './database.js';
 import type { WriterOrder, WriterReply } from './writer.js';
 
 const folder = workerData as string;
 let now = 0;
-let opened: { db: ReturnType<typeof openDatabase>; requests: Requests } | undefined;
+let db: SqliteDatabase | undefined;
+let requests: Requests | undefined;
 
-function open(): NonNullable<typeof opened> {
-  const db = openDatabase(folder);
-  return { db, requests: new Requests(new Access(db, folder, () => now)) };
+async function write({ some }: NonNullable<WriterOrder>): Promise<void> {
+  db ??= openDatabase(folder);
+  requests ??= new Requests(new Access(db, folder, () => now));
+  await requests.write(some);
 }
 
 parentPort!.on('message', async (order: WriterOrder) => {
   if (order === null) {
-    await opened?.db.close();
-    parentPort!.close();
-    return;
+    await db?.close();
+    return parentPort!.close();
   }
-  let reply: WriterReply = null;
-  try {
-    now = order.now;
-    opened ??= open();
-    await opened.requests.write(order.some);
-  } catch (error) {
-    reply = (error as Error).message;
-  }
+  now = order.now;
+  const reply: WriterReply = await write(order).then(
+    () => null,
+    (error: Error) => error.message,
+  );
   parentPort!.postMessage(reply);
 });

@@ -32,10 +32,6 @@ export class WriterThread implements Writer {
     private readonly url: URL = THREAD,
   ) {}
 
-  get isStarted(): boolean {
-    return this.#thread !== null;
-  }
-
   async start(): Promise<void> {
     if (this.#thread || !existsSync(fileURLToPath(this.url))) return;
     // Loaded here, because most uses of a state record no requests.
@@ -56,8 +52,9 @@ export class WriterThread implements Writer {
     thread.unref();
   }
 
-  put(some: readonly Recorded[], now: number): Promise<void> {
-    const thread = this.#thread!;
+  put(some: readonly Recorded[], now: number): Promise<void> | null {
+    const thread = this.#thread;
+    if (!thread) return null;
     return this.db.alone(async () => {
       thread.ref();
       const reply = new Promise<WriterReply>((resolve) => thread.once('message', resolve));
