@@ -80,7 +80,8 @@ export async function* watchJobs(
   }
   const snapshots = new Channel<JobSnapshot>();
   const aborted = new Promise<never>((_, reject) =>
-    either.addEventListener('abort', () => reject(either.reason)),
+    // Without `once`, Node keeps the signal, and through the stack of its reason all that waited for these jobs.
+    either.addEventListener('abort', () => reject(either.reason), { once: true }),
   );
   const ended = Promise.race([Promise.all(Array.from(open.keys(), follow)), aborted]);
   ended.finally(() => snapshots.close()).catch(() => {}); // thrown below

@@ -4,6 +4,7 @@ import { ServiceError, WaitTimeoutError } from '../../../src/engine/errors.js';
 import { pollInterval, readJobs, type WatchOptions, watchJobs } from '../../../src/engine/send/watch.js';
 import type { Job } from '../../../src/engine/service/contract.js';
 import { IdleClock } from '../../support/clock.js';
+import { collectGarbage } from '../../support/collect-garbage.js';
 
 test.each([
   ['a new job', 0, 200],
@@ -306,4 +307,24 @@ describe('polls of one client', () => {
     for await (const _ of watchJobs(client, ids, { clock, intervalMs: 1 }));
     expect(Math.max(...polled.values())).toBeLessThan(100);
   });
+});
+
+test('what has followed a job to its end is not kept by the signal of the run', async () => {
+  const run = new AbortController();
+  class Delivery {
+    async follow(): Promise<void> {
+      const client = { job: async (): Promise<Job> => ({ job_id: 'j', status: 'completed', links: null }) };
+      for await (const _ of watchJobs(client, ['j'], { clock: new IdleClock(), signal: run.signal }));
+    }
+  }
+  const kept: WeakRef<Delivery>[] = [];
+  for (let at = 0; at < 20; at++) {
+    const delivery = new Delivery();
+    await delivery.follow();
+    kept.push(new WeakRef(delivery));
+  }
+  await new Promise(setImmediate); // until then, what a WeakRef was made of is kept
+  collectGarbage(Number.POSITIVE_INFINITY);
+  expect(kept.filter((delivery) => delivery.deref()).length).toBeLessThan(3);
+  expect(run.signal.aborted).toBe(false);
 });
