@@ -7,10 +7,10 @@ import { workspace } from '../support/workspace.js';
 import { status } from './faults.js';
 import { balance, type Companies } from './support.js';
 
-const ROWS = 3000;
-const SEND = 'import companies.xlsx --chunk-size 500 -o retries=0';
+const ROWS = 1000;
+const SEND = 'import companies.xlsx --chunk-size 200 -o retries=0';
 const ids = Array.from({ length: ROWS }, (_, row) => `c-${row}`);
-const bytes = workbook([['company_id', 'note'], ...ids.map((id) => [id, randomBytes(350).toString('hex')])]);
+const bytes = workbook([['company_id', 'note'], ...ids.map((id) => [id, randomBytes(1_100).toString('hex')])]);
 const file: Companies = { path: 'companies.xlsx', ids: new Map(ids.map((id, at) => [at + 2, id])), text: '' };
 
 const { service, machine, run } = workspace({ [file.path]: bytes });
@@ -29,7 +29,7 @@ function spooled(): string[] {
 test('an import that stops, and its resume, send each row once and leave no file', async () => {
   service.trouble = { submit: (n) => (n >= 3 ? status(503) : undefined) };
   const first = await run(SEND);
-  expect(first.summary!.rows, first.stderr).toMatchObject({ submitted: 1000, unknown: 500, unsent: 1500 });
+  expect(first.summary!.rows, first.stderr).toMatchObject({ submitted: 400, unknown: 200, unsent: 400 });
   await balance(first.summary!, machine, service, file);
   expect(spooled().filter((name) => name.endsWith('rows'))).toEqual([]);
   service.trouble = {};

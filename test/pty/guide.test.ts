@@ -228,8 +228,9 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
       await terminal.until(question, ends(question));
       await terminal.press(...keys);
     }
-    expect(await terminal.exitCode()).toBe(0);
+    const code = await terminal.exitCode();
     const shown = (await terminal.scrollback()).join('\n');
+    expect(code, shown).toBe(0);
     expect(shown).toContain('Type numbers from 1 to 1, or 0 for none.');
     expect(shown).not.toContain('◆');
     expect(await held(here)).toEqual([[{ company_id: '1', size: 1200000 }, { company_id: '2' }], []]);

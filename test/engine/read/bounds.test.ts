@@ -37,7 +37,7 @@ describe('columns of a CSV', () => {
 });
 
 describe('cells of a row', () => {
-  const wide = (cell: string): string => `b,${Array(1_000_000).fill(cell).join(',')}`;
+  const wide = (cell: string): string => `b,${Array(100_000).fill(cell).join(',')}`;
 
   it.each([
     ['plain', {}, wide('')],
@@ -70,8 +70,8 @@ describe('cells of a sheet', () => {
   };
 
   it('as many as a spreadsheet has are read, in rows that are almost empty', async () => {
-    const { items } = await read(wide(100));
-    expect(items).toHaveLength(100);
+    const { items } = await read(wide(20));
+    expect(items).toHaveLength(20);
   });
 });
 

@@ -131,7 +131,6 @@ describe('bytes that nobody asked for', () => {
   it.each([
     ['a whole reply', accepted(9)],
     ['part of one', 'HTTP/1.1 20'],
-    ['an empty line', '\r\n'],
     ['an interim reply', 'HTTP/1.1 100 Continue\r\n\r\n'],
   ])('%s between two requests ends the connection', async (_, bytes) => {
     const closed: Promise<unknown>[] = [];

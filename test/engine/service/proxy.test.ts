@@ -173,6 +173,7 @@ describe('a SOCKS5 proxy', () => {
     const { port } = await listen(proxy);
     const client = testClient('http://service.example', {
       proxy: { HTTP_PROXY: `socks5://na%3Ame:p%40ss@127.0.0.1:${port}` },
+      timeoutMs: 300, // nothing else ends it
     });
     expect(await client.submit('companies', BODY)).toMatchObject({ type: 'unsent' });
     expect(words).toEqual(['na:me', 'p@ss']);
