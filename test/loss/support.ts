@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import type { RequestRecord } from '../../src/engine/model/requests.js';
 import { rangesIn, type Summary } from '../../src/engine/model.js';
 import type { CliOptions } from '../support/cli.js';
-import type { Ledger } from '../support/ledger.js';
+import type { Ledger } from '../support/fault-server.js';
 import { times } from '../support/times.js';
 import type { Machine, Outcome } from '../support/workspace.js';
 

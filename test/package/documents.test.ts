@@ -1,11 +1,9 @@
 /** Every fenced block of every document is held against the program by some test; one that is new has to be given to one. */
-import { readdirSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Block, blocksOf, DOCUMENTS, read } from '../docs/documents.js';
-import { built } from '../support/child.js';
-import { scratch } from '../support/cli.js';
-import { pack, ROOT } from './consumer.js';
+import { ROOT } from './consumer.js';
 
 const BLOCKS = DOCUMENTS.flatMap(blocksOf);
 const blocksOfKinds = (...kinds: string[]): Block[] =>
@@ -71,17 +69,22 @@ test('a wire example has the members that are described, and no others', () => {
   expect(used).toEqual(known);
 });
 
-describe('README', () => {
-  const README = read('README.md');
+test('README fits on two screens', () => {
+  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(100);
+});
 
-  test('fits on two screens', () => {
-    expect(README.split('\n').length).toBeLessThanOrEqual(100);
+describe('CONTRIBUTING', () => {
+  const text = read('CONTRIBUTING.md');
+
+  test('names files and folders that exist', () => {
+    const named = [...text.matchAll(/`((?:src|test|scripts|bin)\/[\w./-]+)`/g)].map(([, path]) => path!);
+    expect(named.length).toBeGreaterThan(50);
+    expect(named.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
   });
 
-  test('says how large the packed file is', async () => {
-    await built();
-    const stated = Number(/The packed package is (\d+) kB/.exec(README)?.[1]);
-    const { size } = pack(scratch());
-    expect(Math.abs(size / 1_000 - stated) / stated, `${size} bytes`).toBeLessThan(0.03);
+  test('names commands that are scripts', () => {
+    const { scripts } = JSON.parse(read('package.json')) as { scripts: object };
+    const named = [...text.matchAll(/`npm run ([\w:]+)/g)].map(([, name]) => name!);
+    expect(named.filter((name) => !(name in scripts))).toEqual([]);
   });
 });

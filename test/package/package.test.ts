@@ -72,6 +72,12 @@ describe('the packed file', () => {
     expect(packed.size).toBeLessThan(14_000_000);
   });
 
+  test('is as large as the README says', () => {
+    const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+    const stated = Number(/The packed package is (\d+) kB/.exec(readme)?.[1]);
+    expect(Math.abs(packed.size / 1_000 - stated) / stated, `${packed.size} bytes`).toBeLessThan(0.03);
+  });
+
   test('names no path of this machine and no source map', () => {
     for (const name of readdirSync(join(ROOT, 'dist'))) {
       const text = readFileSync(join(ROOT, 'dist', name), 'utf8');

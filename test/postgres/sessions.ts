@@ -2,7 +2,7 @@
 import { expect } from 'vitest';
 import { rangesIn, type Summary } from '../../src/engine/model.js';
 import { covers } from '../loss/support.js';
-import type { Arrival } from '../support/ledger.js';
+import type { Arrival } from '../support/fault-server.js';
 
 /** An import with `--ndjson` that has ended, and how many requests had arrived by then. */
 export interface Session {

@@ -101,6 +101,17 @@ describe.skipIf(missing.length > 0)('import', () => {
   });
 });
 
+test.skipIf(missing.length > 0).for([
+  ['NO_COLOR leaves the region its movements and takes its colors', { NO_COLOR: '1' }, false],
+  ['without it, both are there', {}, true],
+] as const)('%s', async ([_name, env, isColored]) => {
+  const words = ['import', '公司.csv', '--region', 'sandbox'];
+  const { output } = await recordTerminal([...PROFILES, ...words], { columns: 80, env, cwd: workplace(3) });
+  expect(output).toContain('\u001b[?25l');
+  expect(/\u001b\[[\d;]*m/.test(output)).toBe(isColored);
+  expect(output.includes('\u001b[32m✓')).toBe(isColored);
+});
+
 describe.skipIf(missing.length > 0)('other commands', () => {
   test('a table keeps to a terminal of 40 columns', async () => {
     const terminal = await profiles('lookups embeds --region sandbox', { columns: 40 });

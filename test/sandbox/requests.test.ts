@@ -3,7 +3,7 @@ import { describe, expect } from 'vitest';
 import type { Limits, Sandbox } from '../../src/sandbox/index.js';
 import { Ledger } from '../../src/sandbox/ledger.js';
 import { ManualClock, test } from '../support/sandbox.js';
-import { checkReply } from '../support/wire-checks.js';
+import { checkReply } from '../support/wire.js';
 import {
   authorized,
   COMPANIES,

@@ -5,8 +5,14 @@ import ajvFormats from 'ajv-formats';
 import { afterEach, describe, expect } from 'vitest';
 import type { Limits } from '../../src/sandbox/index.js';
 import { ManualClock, test } from '../support/sandbox.js';
-import { startWireServer, type WireExample, type WireServer, wireExamples } from '../support/wire.js';
-import { checkReply, checkRequest } from '../support/wire-checks.js';
+import {
+  checkReply,
+  checkRequest,
+  startWireServer,
+  type WireExample,
+  type WireServer,
+  wireExamples,
+} from '../support/wire.js';
 import { post, type Reply, send } from './http.js';
 
 interface Operation {

@@ -3,6 +3,8 @@
  * fails where a test asks for it. It shares no code with the sandbox, so that they cannot have the same
  * mistakes.
  */
+
+import { createHash } from 'node:crypto';
 import { EventEmitter } from 'node:events';
 import {
   createServer,
@@ -13,9 +15,89 @@ import {
 } from 'node:http';
 import { createServer as createTlsServer, type ServerOptions, type Server as TlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Kind } from '../../src/engine/model.js';
+import { ID_FIELD, type Kind } from '../../src/engine/model.js';
 import { type Clock, systemClock } from '../../src/engine/util/clock.js';
-import { type Arrival, Ledger } from './ledger.js';
+import { checkRequest } from './wire.js';
+
+/** A request with items that was read completely. */
+export interface Arrival {
+  /** Number in order of arrival, from 1. */
+  n: number;
+  kind: Kind;
+  ids: string[];
+  /** SHA-256 of the body, hexadecimal. */
+  sha256: string;
+  /** Whether the service carried it out, whatever it answered. */
+  accepted: boolean;
+  /** Whether a complete 2xx reply was sent: from then on, the client has no reason to send it again. */
+  acknowledged: boolean;
+}
+
+interface Item {
+  company_id?: string;
+  user_id?: string;
+  metadata?: Record<string, unknown>;
+}
+
+export class Ledger {
+  readonly arrivals: Arrival[] = [];
+  /** The profiles that result from the upserts, by kind and id. */
+  readonly profiles = { companies: new Map<string, object>(), users: new Map<string, object>() };
+  readonly #bodies = new Map<Arrival, Item[]>();
+
+  enter(kind: Kind, body: Buffer): Arrival {
+    const content = JSON.parse(body.toString('utf8')) as Record<Kind, Item[] | undefined> & Item;
+    const items = content[kind] ?? [content];
+    const arrival: Arrival = {
+      n: this.arrivals.length + 1,
+      kind,
+      ids: items.map((item) => item[ID_FIELD[kind]]!),
+      sha256: createHash('sha256').update(body).digest('hex'),
+      accepted: false,
+      acknowledged: false,
+    };
+    this.arrivals.push(arrival);
+    this.#bodies.set(arrival, items);
+    return arrival;
+  }
+
+  /** Applies the upserts of a request. */
+  apply(arrival: Arrival): void {
+    const profiles = this.profiles[arrival.kind];
+    for (const [index, item] of this.#bodies.get(arrival)!.entries()) {
+      const id = arrival.ids[index]!;
+      profiles.set(id, { ...profiles.get(id), ...item.metadata });
+    }
+  }
+
+  /** The ids of each request, in order of arrival. */
+  get sent(): string[] {
+    return this.arrivals.map(({ ids }) => ids.join(' '));
+  }
+
+  /** How often each id was upserted. */
+  get timesAccepted(): Map<string, number> {
+    const times = new Map<string, number>();
+    for (const { ids } of this.arrivals.filter(({ accepted }) => accepted)) {
+      for (const id of ids) times.set(id, (times.get(id) ?? 0) + 1);
+    }
+    return times;
+  }
+
+  /**
+   * Ids that arrived again after a request with them was acknowledged. For inputs in which each id occurs
+   * once.
+   */
+  get resentAfterAcknowledgement(): string[] {
+    const acknowledged = new Set<string>();
+    const resent = new Set<string>();
+    for (const { ids, acknowledged: done } of this.arrivals) {
+      for (const id of ids) if (acknowledged.has(id)) resent.add(id);
+      if (done) for (const id of ids) acknowledged.add(id);
+    }
+    return [...resent];
+  }
+}
 
 export interface JobRecord {
   job_id: string;
@@ -46,10 +128,13 @@ export class Exchange {
 
   /** Reads the whole request, and adds it to the ledger. */
   async read(): Promise<Arrival> {
+    if (this.#arrival) return this.#arrival;
     const chunks: Buffer[] = [];
     for await (const chunk of this.request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks);
+    this.#service.check(this.request, body);
     const kind: Kind = this.request.url!.includes('/users/') ? 'users' : 'companies';
-    this.#arrival ??= this.#service.ledger.enter(kind, Buffer.concat(chunks));
+    this.#arrival = this.#service.ledger.enter(kind, body);
     return this.#arrival;
   }
 
@@ -114,6 +199,8 @@ export class FaultServer {
   /** Number of requests of each sort since the start. */
   seen = { submit: 0, poll: 0 };
   connections = 0;
+  /** How requests break the specification. Whoever uses a `workspace()` finds none. */
+  violations: string[] = [];
   /** By which jobs that take their time end. */
   clock: Pick<Clock, 'monotonic'> = systemClock;
   /** Emits `submit` and `poll` when requests arrive. */
@@ -148,7 +235,8 @@ export class FaultServer {
 
   /** Makes it another service, which has received nothing. */
   async renew(): Promise<this> {
-    Object.assign(this, { ledger: new Ledger(), trouble: {}, seen: { submit: 0, poll: 0 }, connections: 0 });
+    Object.assign(this, { ledger: new Ledger(), trouble: {}, seen: { submit: 0, poll: 0 } });
+    Object.assign(this, { connections: 0, violations: [] });
     this.#jobs = [];
     return this.start(0);
   }
@@ -178,6 +266,14 @@ export class FaultServer {
   /** Uses another certificate from now on. */
   present(certificate: ServerOptions): void {
     (this.#server as TlsServer).setSecureContext(certificate);
+  }
+
+  /** Holds a request against the specification. */
+  check({ method, url, headers }: IncomingMessage, body: Buffer): void {
+    const names = Object.entries(headers).map(([name, value]) => [name, String(value)]);
+    const seen = { listener: 'base', method: method!, path: url!, body: body.toString() } as const;
+    const key = headers.authorization?.slice('Token '.length) ?? '';
+    this.violations.push(...checkRequest({ ...seen, headers: Object.fromEntries(names) }, key));
   }
 
   /** A profile, as the jobs that have ended left it. */
@@ -218,6 +314,7 @@ export class FaultServer {
     const nth = ++this.seen[sort];
     this.events.emit(sort);
     const exchange = new Exchange(this, request, response, nth);
+    if (sort === 'poll') this.check(request, Buffer.alloc(0));
     const strike = this.trouble[sort]?.(nth);
     if (strike) return strike(exchange);
     if (sort === 'submit') return exchange.acknowledge();

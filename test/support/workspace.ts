@@ -1,7 +1,7 @@
 /** A machine with one account, and a service that it sends to. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { afterEach, beforeEach } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import type { RequestRecord } from '../../src/engine/model/requests.js';
 import type { Summary } from '../../src/engine/model.js';
 import { BIN, type Child, type ChildOptions, type Ended, profiles, program } from './child.js';
@@ -128,7 +128,10 @@ export function workspace(files: Readonly<Record<string, string | Uint8Array>> =
     service.clock = machine.clock;
     for (const [name, content] of Object.entries(files)) machine.write(name, content);
   });
-  afterEach(() => service.stop());
+  afterEach(async () => {
+    await service.stop();
+    expect(service.violations).toEqual([]);
+  });
   const run = (line: Line, options?: CliOptions): Promise<Outcome> => machine.run(line, options);
   return { service, machine, run };
 }
