@@ -10,7 +10,10 @@ import { balance, type Companies } from './support.js';
 const ROWS = 1000;
 const SEND = 'import companies.xlsx --chunk-size 200 -o retries=0';
 const ids = Array.from({ length: ROWS }, (_, row) => `c-${row}`);
-const bytes = workbook([['company_id', 'note'], ...ids.map((id) => [id, randomBytes(1_100).toString('hex')])]);
+const bytes = workbook([
+  ['company_id', 'note'],
+  ...ids.map((id) => [id, randomBytes(1_100).toString('hex')]),
+]);
 const file: Companies = { path: 'companies.xlsx', ids: new Map(ids.map((id, at) => [at + 2, id])), text: '' };
 
 const { service, machine, run } = workspace({ [file.path]: bytes });

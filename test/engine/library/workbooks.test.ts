@@ -46,7 +46,11 @@ const requestOf = (sandbox: Sandbox, cwd: string, over: Partial<ImportRequest>):
 });
 
 /** Holds what a service has of these rows against them. */
-async function allArrived(sandbox: Sandbox, kind: 'companies' | 'users', rows: readonly Row[]): Promise<void> {
+async function allArrived(
+  sandbox: Sandbox,
+  kind: 'companies' | 'users',
+  rows: readonly Row[],
+): Promise<void> {
   const listed = (await sandbox.list(kind)).rows;
   const held = new Map(listed.map(({ id, metadata }) => [id, JSON.parse(metadata)]));
   expect(rows.map(([id]) => [id, held.get(id)])).toEqual(
