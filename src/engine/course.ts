@@ -4,24 +4,23 @@
  */
 import { type ErrorDetails, InterruptedError, ProfilesError, StateError } from './errors.js';
 import type { ImportEvent } from './events.js';
+import type { PlanTotals } from './model/plan-changes.js';
+import type { RowCounts } from './model.js';
 import type { ImportOptions } from './options.js';
-import type { Scanned } from './plan/plan.js';
+import { unsentOf } from './run/again.js';
+import { isHeld } from './run/changes.js';
 import type { ImportDeps, ImportResult } from './run/deps.js';
-import { checkAtDoor, checkStart, stillOpen, unfinishedOf } from './run/door.js';
+import { checkStart, continueUnfinished, enter } from './run/door.js';
 import { checkOwnFiles, openInputs } from './run/inputs.js';
 import { startPlan } from './run/plan-file.js';
-import { followed, makePlan, scanInputs } from './run/planning.js';
+import { makePlan, type Planned, runPlanned, scanInputs } from './run/planning.js';
 import { addRetries, begin, nameRejects, reopen } from './run/record.js';
 import { report } from './run/report.js';
 import { RunRows } from './run/rows.js';
-import { runPlanned } from './run/saved-plans.js';
-import { sendRows } from './run/sending.js';
+import { keepVerified, sendRows } from './run/sending.js';
 import { Session } from './run/session.js';
-import { isContinuing, type Start } from './run/start.js';
-import type { Ending } from './run/summary.js';
-import { countRows } from './run/summary.js';
-import { unsentOf } from './run/unsent.js';
-import { sameScope } from './state/access.js';
+import type { Start } from './run/start.js';
+import { countPlanned, countRows, type Ending, isWithinBound, leftToSend } from './run/summary.js';
 
 /**
  * Carries out an import. Yields its events, the last one with the summary, and returns its result.
@@ -56,55 +55,78 @@ async function* steps(session: Session): AsyncGenerator<ImportEvent, ImportResul
   const needsRows = start.from !== 'run' || !start.isSent;
   if (needsRows) session.open(yield* openInputs(start, session.recorded, session.spool, options, deps));
   checkOwnFiles(options, session.opened, session.earlier, deps);
-  if (isRecorded) {
-    yield* session.lock();
-    await checkAtDoor(session); // the one check at the door
-  }
+  if (isRecorded) yield* enter(session); // the one check at the door
   if (needsRows) {
     session.scanned = yield* scanInputs(session);
     yield* continueUnfinished(session, session.scanned);
   }
 
-  const { plan, requests, decision } = session.scanned
-    ? yield* makePlan(session, session.scanned, mark)
-    : followed(session);
-  const ending: Ending = { ...decision, records: session.requests.all, wait: options.wait, failure: null };
-  if (!isRecorded) return yield* report(session, ending, plan);
+  const made = session.scanned && (yield* makePlan(session, session.scanned, mark));
+  const decision = decide(session, made);
   const { mode, left } = decision;
-  if (plan && left > 0 && mode === 'sent') {
-    await deps.confirm?.({ plan, rows: left, continues: session.earlier?.run ?? null });
+  if (made) yield { type: 'plan', plan: made.plan, totals: totalsFor(session, decision, made) };
+  const ending: Ending = { ...decision, records: session.requests.all, wait: options.wait, failure: null };
+  if (!isRecorded) return yield* report(session, ending, made?.plan);
+  if (made && left > 0 && mode === 'sent') {
+    await deps.confirm?.({ plan: made.plan, rows: left, continues: session.earlier?.run ?? null });
   }
   yield* beginRun(session, ending);
-  if (mode !== 'sent') return yield* report(session, ending, mode === 'held' ? plan : undefined);
+  if (mode !== 'sent') return yield* report(session, ending, mode === 'held' ? made?.plan : undefined);
 
-  const failure = yield* sendRows(session, requests);
+  const failure = yield* sendRows(session, made?.totals.requests ?? 0);
   // What could not be recorded did not happen, for a resume.
   if (failure instanceof StateError) await session.readRequests();
   const { all: records } = session.requests;
   return yield* report(session, { ...ending, rows: countRows(session.planned, records), records, failure });
 }
 
-/** Continues the unfinished run of the same content, if there is one and that is asked for. */
-async function* continueUnfinished(session: Session, scanned: Scanned): AsyncGenerator<ImportEvent> {
-  const found = await unfinishedOf(session, scanned);
-  if (!found) return;
-  if (!sameScope(found.scope, session.scope)) {
-    yield* session.lock(found.scope);
-    session.changes.forget();
-  }
-  // Another process may have ended it before its lock was taken.
-  await session.continueWith(await stillOpen(found, isContinuing, session.deps.state));
-  yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
+interface Decision {
+  mode: Ending['mode'];
+  rows: RowCounts;
+  /** Number of rows that are left to send. */
+  left: number;
+  stopped_by: PlanTotals['stopped_by'];
+}
+
+/** What happens after the plan: the course ends without sending, or sends. @param made null: no row is needed, and jobs are followed */
+function decide(session: Session, made: Planned | null): Decision {
+  const { planned, options, isRecorded, earlier, requests, failed } = session;
+  const begun = countRows(planned, requests.all);
+  if (!made) return { mode: 'sent', rows: begun, left: 0, stopped_by: null };
+  const { totals, changes } = made;
+  const { merged, unchanged } = totals;
+  const found = { merged, unchanged: changes?.unchanged ?? unchanged, rejected: changes?.rejected ?? 0 };
+  const rows = countPlanned(planned, found);
+  const isValid = isWithinBound(planned, options.invalid);
+  const held = isValid && isHeld(planned, changes, options);
+  const stopped_by = held ? 'changed' : isValid ? null : 'invalid';
+  const all = { rows, left: rows.unsent ?? 0, stopped_by } as const;
+  if (held) return { mode: 'held', ...all };
+  if (!isRecorded) return { mode: 'planned', ...all };
+  if (!isValid) return { mode: 'refused', rows: begun, left: begun.unsent ?? 0, stopped_by };
+  return { mode: 'sent', ...all, ...(earlier && { left: leftToSend(planned, requests, failed) }) };
+}
+
+/** The totals of the plan that `decision` follows. */
+function totalsFor({ earlier }: Session, decision: Decision, { totals, changes }: Planned): PlanTotals {
+  const { mode, rows, left: to_send, stopped_by } = decision;
+  const { read, filtered, rejected, merged, unchanged } = rows;
+  const { requests, bytes } = totals.exact && !earlier ? totals : { requests: null, bytes: null };
+  return {
+    ...{ read, filtered, rejected, merged, unchanged, requests, bytes },
+    ...(mode !== 'refused' && changes?.rejected && { rejected_before: changes.rejected }),
+    ...{ to_send, stopped_by },
+  };
 }
 
 /** Records that the session begins, before anything is sent. */
 async function* beginRun(session: Session, ending: Ending): AsyncGenerator<ImportEvent> {
-  const { plan, overtakes, earlier, rejecting, scanned, deps } = session;
+  const { plan, overtakes, earlier, rejecting, scanned, options, deps } = session;
   const sends = ending.mode === 'sent';
   /** Gives the rejects files their names, and records them. */
   const writeRejects = async () => {
     const files = rejecting!.flush();
-    await rejecting!.record(unsentOf(scanned!, ending, session.options, deps));
+    await rejecting!.record(unsentOf(scanned!, ending, options, deps));
     return files;
   };
   const retries = earlier ? addRetries(session, sends && scanned !== null) : [];
@@ -118,10 +140,14 @@ async function* beginRun(session: Session, ending: Ending): AsyncGenerator<Impor
     if (scanned) await nameRejects(session, await writeRejects());
   } else {
     const planned = plan ? runPlanned(plan, overtakes, deps.state) : undefined;
+    // Before the run is recorded: a resume of the run must be able to rely on it.
+    if (sends && options.full)
+      for (const kind of session.kinds) await deps.state.known.clear(session.scope, kind);
     for (const old of await begin(session, scanned!, await writeRejects(), planned, sends)) {
       const message = `this import replaces run ${old} of the same file, which was unfinished`;
       yield { type: 'warning', message };
     }
+    if (sends && options.changedOnly) await keepVerified(session, scanned!);
   }
   await rejecting?.remember(session.scope);
 }

@@ -1,7 +1,7 @@
 /** Two imports at once, in real processes: one of an account and kind at a time (contract §4). */
 import { once } from 'node:events';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { takeLocks } from '../../src/engine/run/locks.js';
+import { takeLocks } from '../../src/engine/run/door.js';
 import type { StoredRun } from '../../src/engine/state/runs.js';
 import { built, type Child } from '../support/child.js';
 import { COMPLETED, FaultServer } from '../support/fault-server.js';

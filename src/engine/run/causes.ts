@@ -5,15 +5,19 @@ import { notReplaced } from '../model/run-requests.js';
 import type { CellType, RejectedRow, RejectionCause } from '../model.js';
 import type { Problem } from '../problems.js';
 import {
+  BOOLEAN_TYPES,
   beyondLimit,
+  type Converter,
+  converterOf,
   isAfterQuote,
   isBehindBackslash,
   isShortRow,
   limitIn,
   type OpenedInput,
+  partsOf,
   quoted,
+  trimmed,
 } from '../read/index.js';
-import { fits, isTrimmable, isWider, type OtherType, otherTypes } from './other-types.js';
 
 /** The most causes that are counted separately; the rows of all others are counted together. */
 const MOST_CAUSES = 200;
@@ -211,3 +215,51 @@ function withoutValues(text: string): string {
   const quotes = text.replace(/"[^"]{0,61}"/g, '"…"');
   return /cells?, the header has/.test(quotes) ? quotes : quotes.replace(/-?\d[\d.eE+-]*/g, '…');
 }
+
+interface OtherType {
+  type: CellType;
+  converter: Converter | null;
+}
+
+/** Whether a type reads every cell of another one as that does. */
+const isWider = (of: CellType, type: CellType): boolean =>
+  (of === 'integer' && type === 'number') ||
+  (['integer', 'number'].includes(of) && ['number:1,234.56', 'money'].includes(type));
+
+const STYLES = ['number:1,234.56', 'number:1.234,56', 'number:1 234,56', "number:1'234.56"] as const;
+const NUMBERS: readonly CellType[] = ['percent', ...STYLES, 'money', 'money:1.234,56'];
+
+/** Other types to suggest for cells that do not fit a type, the simplest first, and text last. */
+const OTHERS: Readonly<Record<string, readonly CellType[]>> = {
+  integer: ['number', ...NUMBERS, 'string'],
+  number: [...NUMBERS, 'string'],
+  money: ['money:1.234,56', 'string'],
+  percent: ['percent:1.234,56', 'number', 'string'],
+  boolean: ['boolean', ...BOOLEAN_TYPES, 'string'],
+  date: [],
+  datetime: [],
+  string: [],
+};
+
+/** Dates that fit no other type get no suggestion: such cells must be fixed in the file. */
+function otherTypes(type: CellType, isWorkbook: boolean): OtherType[] {
+  const { name, zone } = partsOf(type);
+  // Booleans and dates of a workbook, whose texts look different.
+  const asWorkbook: Readonly<Record<string, readonly CellType[]>> = {
+    boolean: ['boolean', 'string'],
+    date: ['date:iso'],
+    datetime: [`datetime:iso${zone === null ? '' : `@${zone}`}`],
+  };
+  const others = (isWorkbook && asWorkbook[name]) || (OTHERS[name] ?? ['string']);
+  return others.map((other) => ({ type: other, converter: converterOf(other) }));
+}
+
+/** Whether a cell fits a type without surrounding white space. */
+function isTrimmable(cell: string, type: CellType): boolean {
+  const text = trimmed(cell);
+  return text !== cell && converterOf(type)?.json(text) != null;
+}
+
+/** Text has no converter: every cell fits. A number would lose the zeros in front of `02139`. */
+const fits = (text: string, { converter }: OtherType): boolean =>
+  converter === null || (!/^-?0\d/.test(text) && converter.json(text) !== null);

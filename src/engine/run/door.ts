@@ -1,14 +1,19 @@
-/** The checks at the door of a course (contract §4): whether a run may continue, and whether a saved plan still holds. */
-import { UsageError } from '../errors.js';
-import { MAX_PLAN_AGE_MS } from '../model.js';
+/**
+ * The door of a course (contract §4): takes the locks, and checks whether a run may continue, and whether a saved plan still
+ * holds.
+ */
+import { InterruptedError, LockedError, UsageError } from '../errors.js';
+import type { ImportEvent } from '../events.js';
+import { type Kind, kindsOf, MAX_PLAN_AGE_MS } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
-import { type Scope, sameScope, sameService } from '../state/access.js';
+import { sameScope, sameService } from '../state/access.js';
 import type { StoredRun } from '../state/runs.js';
-import type { State } from '../state/state.js';
-import { identityOf } from './identity.js';
+import type { HeldLease, Scope, State } from '../state/state.js';
+import { formatDuration } from '../util/duration.js';
 import { checkState } from './plan-file.js';
+import { identityOf } from './record.js';
 import type { Session } from './session.js';
 import { isContinuing, isFollowable, isSent, runOfPlan } from './start.js';
 
@@ -29,10 +34,14 @@ export async function checkStart(session: Session): Promise<void> {
   if (!isTaken) session.rename(run);
 }
 
-/** With the locks held: what was found before may have changed since. @throws UsageError */
-export async function checkAtDoor(session: Session): Promise<void> {
+/**
+ * Takes the locks, and checks what was found before: it may have changed since.
+ * @throws UsageError; LockedError if another import still has a lock after `waitForLockMs`; InterruptedError
+ */
+export async function* enter(session: Session): AsyncGenerator<ImportEvent> {
   const { start, id, options, deps } = session;
   const { state, scope } = deps;
+  yield* lock(session, session.scope);
   if (start.from === 'run') {
     const now = await stillOpen(start.run, options.failed ? isOver : isContinuing, state);
     if (start.isSent && !(await isSent(now, options, state))) throw changed(now);
@@ -55,10 +64,7 @@ const isOver = ({ finished }: StoredRun): boolean => finished;
 const changed = ({ run }: Pick<StoredRun, 'run'>, how = 'was continued by another process'): UsageError =>
   new UsageError(`run ${run} ${how} in the meantime`, { problem: { code: 'run_not_unfinished' } });
 
-/**
- * Reads the run again after the lock was taken: before that, another process may have ended it.
- * @throws UsageError if it is forgotten, or not accepted anymore
- */
+/** Reads the run again, with its locks. @throws UsageError if it is forgotten, or not accepted anymore */
 export async function stillOpen(
   { run }: StoredRun,
   accepts: (now: StoredRun) => boolean,
@@ -70,10 +76,75 @@ export async function stillOpen(
   throw changed(now, now.finished ? `has finished (${now.status})` : `is unfinished (${now.status})`);
 }
 
+/** Time between two attempts to take the locks. */
+const AGAIN_MS = 1_000;
+
+/** Takes the locks for the kinds of the inputs. Tries again once a second, as long as that is asked for. */
+async function* lock(session: Session, scope: Scope): AsyncGenerator<ImportEvent> {
+  const { options, deps, deadline, files, holder, locks } = session;
+  const { state, clock } = deps;
+  const waitMs = options.waitForLockMs ?? 0;
+  const until = clock.monotonic() + waitMs;
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      locks.push(...(await takeLocks(state, scope, kindsOf(files), holder)));
+      return;
+    } catch (error) {
+      const left = until - clock.monotonic();
+      if (!(error instanceof LockedError) || left <= 0) throw error;
+      if (isFirst)
+        yield { type: 'notice', message: `waiting up to ${formatDuration(waitMs)}: ${error.message}` };
+      await clock.sleep(Math.min(AGAIN_MS, left), deadline.signal).catch(() => {
+        throw InterruptedError.of(deadline.signal);
+      });
+    }
+  }
+}
+
 /**
- * Whether this account may continue a run. It must be the account of the run, with one exception: an account
- * without a name is identified by its token, so if that token was refused, any account without a name at the
- * same service may continue.
+ * Takes the lock of each kind, then marks crashed runs of that kind. One import per account and kind runs at a time with one
+ * state (contract §4). If one lock is taken, the others are released again.
+ * @param holder the run and its files; shown by processes that find the lock taken while this one is still planning
+ * @throws LockedError that names the run with the lock
+ */
+export async function takeLocks(
+  state: State,
+  scope: Scope,
+  kinds: readonly Kind[],
+  holder = '',
+): Promise<HeldLease[]> {
+  const locks: HeldLease[] = [];
+  try {
+    for (const kind of kinds) {
+      const taken = await state.locks.take(scope, kind, holder);
+      if (!taken) throw await lockedBy(state, scope, kind);
+      locks.push(taken);
+      await state.runs.markCrashed(scope, kind);
+    }
+    return locks;
+  } catch (error) {
+    for (const lock of locks) await lock.release();
+    throw error;
+  }
+}
+
+async function lockedBy(state: State, scope: Scope, kind: Kind): Promise<LockedError> {
+  const running = (await state.runs.all()).find(
+    (r) => r.status === 'running' && sameScope(r.scope, scope) && r.kinds.includes(kind),
+  );
+  const lock = (await state.locks.held(scope)).find((held) => held.kind === kind);
+  const which = running
+    ? `run ${running.run} (${running.paths.join(', ')}, since ${running.started_at})`
+    : `${lock?.holder ?? 'it'} is still planning`;
+  return new LockedError(`another import of ${kind} for this account is running: ${which}`, {
+    hint: 'wait for it to end; one import per account and kind runs at a time',
+    problem: { code: 'import_running', run: running?.run ?? null },
+  });
+}
+
+/**
+ * Whether this account may continue a run. It must be the account of the run, with one exception: an account without a name
+ * is identified by its token, so if that token was refused, any account without a name at the same service may continue.
  * @param account configured name of the account in use, or null
  */
 export function mayContinue(run: StoredRun, here: Scope, account: string | null): boolean {
@@ -100,12 +171,24 @@ export function checkUnchanged({ recorded, isRecorded, deps }: Session, { inputs
   }
 }
 
+/** Continues the unfinished run of the same content, if there is one and that is asked for. @throws UsageError if it cannot */
+export async function* continueUnfinished(session: Session, scanned: Scanned): AsyncGenerator<ImportEvent> {
+  const found = await unfinishedOf(session, scanned);
+  if (!found) return;
+  if (!sameScope(found.scope, session.scope)) {
+    yield* lock(session, found.scope);
+    session.changes.forget();
+  }
+  // Another process may have ended it before its lock was taken.
+  await session.continueWith(await stillOpen(found, isContinuing, session.deps.state));
+  yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };
+}
+
 /**
- * The unfinished run of the same content that is to continue, because an option or a person says so; null if there is
- * none. Only its plan can continue the run of a saved plan, because its requests are those of the plan.
- * @throws UsageError if the option says so, and it cannot
+ * The unfinished run of the same content that is to continue, because an option or a person says so. Only its plan can
+ * continue the run of a saved plan, because its requests are those of the plan.
  */
-export async function unfinishedOf(session: Session, scanned: Scanned): Promise<StoredRun | null> {
+async function unfinishedOf(session: Session, scanned: Scanned): Promise<StoredRun | null> {
   const { recorded, options, deps } = session;
   const { scope: here, offer, service, state } = deps;
   if (recorded || !here || !(options.resume || offer)) return null;

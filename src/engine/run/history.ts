@@ -13,17 +13,9 @@ import type { HistoryEntry } from '../state/history.js';
 import type { StoredRun } from '../state/runs.js';
 import type { ImportDeps } from './deps.js';
 import { openAs } from './inputs.js';
-import {
-  MERGED,
-  type Outcome,
-  outcomeOf,
-  outcomeOfOvertaken,
-  type RowOutcome,
-  sentLaterReason,
-  without,
-} from './outcome.js';
+import { hasConditions, withoutValues } from './recorded.js';
 import { RunRows } from './rows.js';
-import { hasConditions, withoutValues } from './stored-options.js';
+import { MERGED, type Outcome, outcomesOf, type RowOutcome, without } from './summary.js';
 
 /** One row of an input, or one profile that `identify` sent. */
 export interface HistoryRecord {
@@ -101,26 +93,24 @@ export async function historyOf(kind: Kind, id: string, deps: HistoryDeps): Prom
   return found;
 }
 
+/** Null for a row that another entry tells of. */
 function ofRow(
-  entry: HistoryEntry,
+  { what, input, seq, merged }: HistoryEntry,
   run: StoredRun | undefined,
   requests: RunRequests | undefined,
 ): RowOutcome | null {
-  if (entry.what === 'rejected') {
-    const file = run?.inputs[entry.input ?? 0]?.rejects_file;
+  if (what === 'rejected') {
+    const file = run?.inputs[input ?? 0]?.rejects_file;
     return without('rejected', file ? `see ${file}` : null);
   }
-  const record = requests?.of(entry.seq ?? -1);
-  if (!record) return null;
-  const chain = requests!.chainOf(record);
-  if (entry.what === 'leftOut') return without('unsent', sentLaterReason(record));
-  // The line of the request that sent it says it.
-  if (entry.what === 'overtaken') return null;
-  if (entry.what === 'doubtful') return outcomeOfOvertaken(chain, 'unknown');
-  const sent = outcomeOf(chain);
+  const record = requests?.of(seq ?? -1);
+  // The line of the request that sent an overtaken row says it.
+  if (!record || what === 'identify' || what === 'overtaken') return null;
+  const outcome = outcomesOf(requests!.chainOf(record))[what];
+  if (what !== 'sent') return outcome;
   // It was sent, whatever its outcome is.
-  const went = { ...sent, request: record.seq, job_id: record.job_id };
-  const isWith = entry.merged && !['rejected', 'unknown', 'unsent'].includes(sent.outcome);
+  const went = { ...outcome, request: record.seq, job_id: record.job_id };
+  const isWith = merged && !['rejected', 'unknown', 'unsent'].includes(outcome.outcome);
   return isWith ? { ...went, outcome: 'merged', reason: MERGED } : went;
 }
 

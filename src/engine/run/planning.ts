@@ -1,22 +1,35 @@
-/** Scans the inputs of a session, makes its plan, and decides what follows it. */
+/**
+ * Scans the inputs of a session and makes its plan, also as a document, and as the requests of the run that carries it out
+ * (contract §3 "Review before sending"). In a document, rows count from 1 and `last_row` is inclusive; in a run, rows count
+ * from 0 and `end_row` is exclusive.
+ */
+
 import type { ImportEvent } from '../events.js';
-import type { PlanChanges, PlanTotals } from '../model/plan-changes.js';
-import type { RunRequests } from '../model/run-requests.js';
-import { type Kind, kindsOf, type Plan, type RowCounts } from '../model.js';
+import type { PlanChanges } from '../model/plan-changes.js';
+import type { RequestRecord } from '../model/requests.js';
+import { type Kind, kindsOf, type Plan } from '../model.js';
 import type { RequestTotals } from '../plan/estimate.js';
 import { checkProperties, isKnownLayout, typeChanges } from '../plan/key-checks.js';
-import { ofFile, planOf, type Scanned, scanAll, scansOf } from '../plan/plan.js';
-import type { SavedRequest } from '../plan/saved-plan.js';
+import { acceptedOf, ofFile, plannedRows, planOf, type Scanned, scanAll, scansOf } from '../plan/plan.js';
+import {
+  optionsToSave,
+  PLAN_VERSION,
+  type SavedPlan,
+  type SavedRequest,
+  sealed,
+} from '../plan/saved-plan.js';
 import type { Warning } from '../problems.js';
-import { checkScanned } from '../read/index.js';
+import { checkScanned, ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.js';
+import { rangesToRecord } from '../send/chunk.js';
 import { countRequests } from '../send/read-chunks.js';
-import { isHeld } from './changes.js';
+import { UNSENT } from '../send/request.js';
+import { content } from '../send/request-record.js';
+import type { PlannedRequests } from '../state/runs.js';
+import type { State } from '../state/state.js';
 import { checkUnchanged } from './door.js';
-import { checkState, type PlanStart } from './plan-file.js';
-import { planToSave, savedRequest, totalsOfPlan } from './saved-plans.js';
+import { accountOf, checkState, type PlanStart, stateId } from './plan-file.js';
 import { chunkDepsOf } from './sending.js';
 import type { Session } from './session.js';
-import { countPlanned, countRows, isWithinBound, leftToSend } from './summary.js';
 
 /**
  * Scans the inputs, adds rejected rows to the rejects files, and warns of column types that changed since the
@@ -48,8 +61,7 @@ export async function* scanInputs(session: Session): AsyncGenerator<ImportEvent,
     }
   }
   for (const warning of scanned.warnings) {
-    // The types of a plan stand.
-    if (session.start.from === 'plan' && isAboutText(warning)) continue;
+    if (recorded?.isReviewed && isAboutText(warning)) continue;
     yield { type: 'warning', ...warning, ...(said.has(warning.message) && { isKnown: true as const }) };
   }
   for (const warning of changes) yield { type: 'warning', ...warning };
@@ -61,21 +73,13 @@ const isAboutText = ({ problem }: Warning): boolean =>
   problem?.code === 'looks_typed' || problem?.code === 'null_markers';
 
 export interface Planned {
-  /** Undefined where no row is needed. */
-  plan?: Plan;
-  /** Number of requests, as far as it is known. */
-  requests: number;
-  decision: Decision;
+  plan: Plan;
+  totals: RequestTotals;
+  changes: PlanChanges | undefined;
 }
 
-/** Where no row is needed, there is no plan, and jobs are followed. */
-export const followed = ({ planned, requests }: Session): Planned => ({
-  requests: 0,
-  decision: { mode: 'sent', rows: countRows(planned, requests.all), left: 0, stopped_by: null },
-});
-
 /**
- * Makes the plan, saves it if it is to be saved, and decides what follows.
+ * Makes the plan, and saves it if it is to be saved.
  * @param mark what a plan to save took down before anything was read
  * @throws UsageError for a plan that cannot be saved
  */
@@ -84,14 +88,13 @@ export async function* makePlan(
   scanned: Scanned,
   mark: PlanStart | null,
 ): AsyncGenerator<ImportEvent, Planned> {
-  const { options, deps, plan: saved, earlier } = session;
+  const { options, deps, plan: saved } = session;
   const { scope, state } = deps;
-  // What continues was compared when it began.
-  const compared = saved || earlier ? undefined : await session.changes.all(scanned);
+  const compared = session.wasCompared ? undefined : await session.changes.all(scanned);
   for (const warning of compared?.warnings ?? []) yield { type: 'warning', ...warning };
   const changes = compared?.changes ?? saved?.changes;
-  const made: SavedRequest[] = [];
-  const keep: Parameters<typeof countRequests>[3] = (...of) => void made.push(savedRequest(...of));
+  const requests: SavedRequest[] = [];
+  const keep: Parameters<typeof countRequests>[3] = (...of) => void requests.push(savedRequest(...of));
   const exactly = !session.isRecorded || deps.confirm !== undefined;
   const totals = saved
     ? totalsOfPlan(saved)
@@ -102,7 +105,8 @@ export async function* makePlan(
   const plan = planOf(scanned, totals, (kind) => throughput.get(kind) ?? null);
   if (changes) plan.changes = changes;
   if (mark) {
-    const document = await planToSave(session, scanned, made, { totals, changes }, mark);
+    await addOffsets(requests, scanned, deps.stop);
+    const document = await documentOf(session, scanned, { plan, totals, changes }, requests, mark);
     await checkState(document, deps); // another import may have sent something while it was made
     await deps.savePlan!(document);
     plan.digest = document.digest;
@@ -112,56 +116,122 @@ export async function* makePlan(
     const columns = scansOf(scanned, 'users').flatMap((scan) => scan.columns);
     plan.properties = checkProperties(columns, records);
   }
-  const found = { totals, changes, begun: earlier && session.requests };
-  const decision = decide(session, found);
-  yield { type: 'plan', plan, totals: planTotals(decision, found) };
-  return { plan, requests: totals.requests, decision };
+  return { plan, totals, changes };
 }
 
-export interface Decision {
-  /** `planned`: a dry run. `held`: held back by `maxChanged`. `refused`: too many invalid rows. */
-  mode: 'planned' | 'held' | 'refused' | 'sent';
-  rows: RowCounts;
-  /** Number of rows that are left to send. */
-  left: number;
-  stopped_by: PlanTotals['stopped_by'];
-}
-
-interface Found {
-  totals: RequestTotals;
-  changes: PlanChanges | undefined;
-  /** The requests of a run that continues; null for a new one. */
-  begun: RunRequests | null;
-}
-
-/** What happens after the plan: the course ends without sending, or sends. */
-function decide({ planned, options, isRecorded }: Session, { totals, changes, begun }: Found): Decision {
-  const isValid = isWithinBound(planned, options.invalid);
-  const held = isValid && isHeld(planned, changes, options);
-  const stopped_by = held ? 'changed' : isValid ? null : 'invalid';
-  const { merged, unchanged } = totals;
-  const found = { merged, unchanged: changes?.unchanged ?? unchanged, rejected: changes?.rejected ?? 0 };
-  const rows = countPlanned(planned, found);
-  const as = (mode: Decision['mode'], of = rows, left = of.unsent ?? 0): Decision => ({
-    ...{ mode, rows: of, left, stopped_by },
+/** The plan to save. */
+async function documentOf(
+  { id: run, options, deps }: Session,
+  scanned: Scanned,
+  { plan: { duplicates }, totals, changes }: Planned,
+  requests: SavedRequest[],
+  { scope, at, number, marks }: PlanStart,
+): Promise<SavedPlan> {
+  const inputs = scanned.inputs.map(({ opened: { path, kind, format }, scan }) => ({
+    ...{ path, kind, format, bytes: scan.size, sha256: scan.digest },
+    ...scan.rows,
+    types: scan.schema.types,
+    // Reasons are left out, because they quote cells.
+    columns: scan.columns.map(({ column, key, type, conversion, empty }) => ({
+      ...{ column, key, type },
+      ...(conversion && { conversion }),
+      empty,
+    })),
+  }));
+  const rows = plannedRows(scanned);
+  const { merged, unchanged, bytes } = totals;
+  const before = changes?.rejected ?? 0;
+  const kept = ['id', ...kindsOf(inputs)].map((name) => [name, marks[name]!]);
+  return sealed({
+    version: PLAN_VERSION,
+    totals: {
+      ...{ read: rows.read, filtered: rows.filtered, rejected: rows.rejected + before, merged, unchanged },
+      to_send: acceptedOf(rows) - before - merged - unchanged,
+      ...{ requests: totals.requests, bytes, duplicates },
+    },
+    ...(changes && { changes }),
+    ...(await accountOf(scope, inputs, deps)),
+    region: scope.region,
+    base_url: scope.base_url,
+    ...(options.changedOnly && { state: Object.fromEntries(kept) as Record<string, string> }),
+    item_format: ITEM_FORMAT_VERSION,
+    options: optionsToSave(options),
+    ...{ inputs, requests, run },
+    created_at: new Date(at).toISOString(),
+    made_after: { state: marks.id!, number },
   });
-  if (held) return as('held');
-  if (!isRecorded) return as('planned');
-  if (!isValid) return as('refused', countRows(planned, begun?.all ?? []));
-  return as('sent', rows, begun ? leftToSend(planned, begun, options.failed) : undefined);
 }
 
-/** The totals of the plan that `decision` follows. */
-function planTotals(
-  { mode, rows, left, stopped_by }: Decision,
-  { totals, changes, begun }: Found,
-): PlanTotals {
-  const { read, filtered, rejected, merged, unchanged } = rows;
-  const { requests, bytes } = totals.exact && !begun ? totals : { requests: null, bytes: null };
+/** Adds to each request the byte offset of its first line, if its input can be read from any line. */
+async function addOffsets(requests: SavedRequest[], { inputs }: Scanned, signal: AbortSignal): Promise<void> {
+  for (const [index, { opened }] of inputs.entries()) {
+    if (!startsAnywhere(opened)) continue;
+    const own = requests.filter(({ input, rows }) => input === index && rows > 0);
+    const lines = own.map(({ first_line }) => first_line);
+    const offsets = await lineOffsets(opened, lines, signal);
+    for (const [at, request] of own.entries()) request.offset = offsets[at]!;
+  }
+}
+
+/** A request as a plan has it. */
+function savedRequest(...[chunk, body]: Parameters<typeof content>): SavedRequest {
+  const [first, ...more] = rangesToRecord(chunk).map(({ input, first_row, end_row, rows, ...lines }) => ({
+    ...{ input, first_row: first_row + 1, last_row: end_row, ...lines, rows },
+  }));
+  const { rows: _, ...range } = first!;
+  const { rows, merged, unchanged, bytes, digest } = content(chunk, body);
   return {
-    ...{ read, filtered, rejected, merged, unchanged, requests, bytes },
-    ...(mode !== 'refused' && changes?.rejected && { rejected_before: changes.rejected }),
-    to_send: left,
-    stopped_by,
+    ...range,
+    offset: undefined, // its place among the others
+    ...(more.length > 0 && { more }),
+    rows,
+    ...(merged > 0 && { merged }),
+    ...(unchanged > 0 && { unchanged }),
+    ...(chunk.rejected !== null && { rejected: true as const }),
+    bytes,
+    sha256: digest,
   };
 }
+
+/** The totals of the plan, for an import that does not need to count its requests again. */
+function totalsOfPlan({ inputs, requests: planned, totals }: SavedPlan): RequestTotals {
+  const items = new Map<Kind, number>();
+  for (const { input, rows } of planned.filter(({ rejected }) => !rejected)) {
+    const { kind } = inputs[input]!;
+    items.set(kind, (items.get(kind) ?? 0) + rows);
+  }
+  const { requests, bytes, merged, unchanged } = totals;
+  return { exact: true, requests, bytes, merged, unchanged, items };
+}
+
+/** What the run of a plan begins with: its requests, and when their data was read. @param again whether newer data does not matter */
+export function runPlanned(
+  { run, created_at, made_after, requests }: SavedPlan,
+  again: boolean,
+  state: Pick<State, 'secret'>,
+): PlannedRequests {
+  const after = made_after?.state === stateId(state) ? made_after.number : null;
+  return { requests: requests.map(recordOf), made: again ? null : { plan: run, at: created_at, after } };
+}
+
+type SavedRange = NonNullable<SavedRequest['more']>[number];
+
+const rangeOf = ({ input, first_row, last_row, first_line, last_line, rows }: SavedRange) => ({
+  ...{ input, first_row: first_row - 1, end_row: last_row, first_line, last_line, rows },
+});
+
+/** A request of a plan as its run records it, before it is sent. */
+const recordOf = (request: SavedRequest, index: number): RequestRecord => ({
+  ...rangeOf(request),
+  ...UNSENT,
+  seq: index + 1,
+  parent: null,
+  more: (request.more ?? []).map(rangeOf),
+  merged: request.merged ?? 0,
+  unchanged: request.unchanged ?? 0,
+  ...{ left_out: 0, left_out_by: null, overtaken: 0, doubtful: 0 },
+  bytes: request.bytes,
+  digest: request.sha256,
+  state: 'withdrawn',
+  reason: 'planned',
+});

@@ -1,28 +1,49 @@
 /** Records in the state how a session of a run begins and ends, and deletes what is no longer needed. */
+
+import { createHash } from 'node:crypto';
 import { failureAfter, LockLostError, ProfilesError, StateError } from '../errors.js';
 import type { RequestRecord } from '../model/requests.js';
 import { RunRequests } from '../model/run-requests.js';
 import { type Kind, MAX_PLAN_AGE_MS, type Summary } from '../model.js';
-import { NUMBERS } from '../options.js';
+import { dialectOptions } from '../options/dialect-options.js';
+import { type ImportOptions, NUMBERS } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import { failedCanaries, isCanaryDue } from '../send/canary.js';
+import { isWebAddress } from '../service/address.js';
+import { sameScope } from '../state/access.js';
 import type { PlannedRequests, StoredRun } from '../state/runs.js';
-import type { State } from '../state/state.js';
-import { identityOf, supersededBy } from './identity.js';
-import { keepPlaces } from './recorded.js';
+import type { Scope, State } from '../state/state.js';
+import { keepPlaces, storeOptions } from './recorded.js';
 import type { Session } from './session.js';
-import { storeOptions } from './stored-options.js';
 import { failedOf, retriesOf } from './summary.js';
 
-/** Adds requests that send failed rows of the earlier run again, if any are sent, or those of a canary that did not complete. */
-export function addRetries({ options, requests, canary }: Session, sends: boolean): RequestRecord[] {
-  const again = options.failed
-    ? failedOf(requests)
-    : sends && isCanaryDue(canary, requests)
-      ? failedCanaries(requests)
-      : [];
-  const retries = retriesOf(requests, again);
+/**
+ * Hashes the content, kinds, mapping, and host. An import continues an unfinished run only if both have the same identity
+ * (contract §4).
+ * @returns hexadecimal
+ */
+export function identityOf(
+  scope: Scope,
+  inputs: readonly { digest: string; kind: Kind }[],
+  options: ImportOptions,
+): string {
+  const { kind, id, companyId, userId, byKind, rules } = options;
+  const { format, encoding, sheet, jsonPath, roundNumbers = false } = options;
+  const { where = [], limit, maxCellBytes, maxColumns, maxDepth, chunkBytes } = options;
+  const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
+  const mapping = [kind, id, companyId, userId, byKind, rules];
+  const reading = [format, encoding, sheet, jsonPath, roundNumbers, dialectOptions(options)];
+  // These limits decide which rows are invalid. With different limits, sent and rejected rows would overlap.
+  const bounds = [maxCellBytes, maxColumns, maxDepth, chunkBytes];
+  const all = [content, mapping, reading, bounds, where, limit];
+  return createHash('sha256').update(JSON.stringify(all)).digest('hex');
+}
+
+/** Adds requests that send rows again: those that are asked for, or if rows are sent, those of a canary that did not complete. */
+export function addRetries({ requests, canary, failed }: Session, sends: boolean): RequestRecord[] {
+  const isCanary = sends && failed.length === 0 && isCanaryDue(canary, requests);
+  const retries = retriesOf(requests, isCanary ? failedCanaries(requests) : failed);
   requests.add(...retries);
   return retries;
 }
@@ -60,10 +81,6 @@ export async function begin(
 ): Promise<string[]> {
   const { deps, options, scope, id: run } = session;
   const { state, clock, service } = deps;
-  // Before the run is recorded: a resume of the run must be able to rely on it.
-  if (sends && options.full) {
-    for (const kind of session.kinds) await state.known.clear(scope, kind);
-  }
   const known = await state.runs.all();
   const old = sends ? supersededBy({ run, scope, machine: state.machine }, scanned, known) : [];
   const replaces = old.flatMap((r) => [r.run, ...r.replaces]);
@@ -97,6 +114,25 @@ export async function begin(
   return old.map(({ run }) => run);
 }
 
+/** Older unfinished runs of the same files, whose place a new run takes. */
+function supersededBy(
+  { run, scope, machine: here }: Pick<StoredRun, 'run' | 'scope' | 'machine'>,
+  { inputs }: Scanned,
+  known: readonly StoredRun[],
+): StoredRun[] {
+  // Each run has its own copy of a downloaded input, so downloads are compared by address, not by location.
+  const addresses = new Set(inputs.map(({ opened }) => opened.path).filter(isWebAddress));
+  const digests = new Map(inputs.map(({ opened, scan }) => [opened.location, scan.digest]));
+  // On another machine, a path may lead to another file.
+  const isOfFile = ({ machine, inputs }: StoredRun): boolean =>
+    inputs.some(
+      ({ path, location, digest }) =>
+        addresses.has(path) ||
+        (digests.has(location) && (machine === here || digests.get(location) === digest)),
+    );
+  return known.filter((r) => r.run !== run && !r.finished && sameScope(r.scope, scope) && isOfFile(r));
+}
+
 /** Records the paths of the rejects files, by input. */
 export async function nameRejects(session: Session, files: readonly (string | null)[]): Promise<void> {
   for (const [input, file] of files.entries()) {
@@ -119,19 +155,26 @@ export async function end(
   failure: unknown,
   distinct: (kind: Kind) => number,
 ): Promise<unknown> {
-  const { deps, id, options, earlier, requests } = session;
-  const { state } = deps;
+  const { deps, id, scope, wasFinished, requests } = session;
+  const { state, clock, historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
   // Nothing is left to send, even if its jobs could not be followed to their ends.
-  const finished = !failure || (earlier?.finished === true && !options.failed);
+  const finished = !failure || wasFinished;
+  const endedBy = failure instanceof ProfilesError ? failure.code : null;
   try {
-    const endedBy = failure instanceof ProfilesError ? failure.code : null;
     await state.runs.end(id, { status: summary.status, finished, endedBy, summary });
     if (failure) return failure;
     // While requests remain that failed, the copies of the inputs stay: the requests can be sent again.
     if (failedOf(requests).length === 0) state.spools.remove(id);
-    await tidy(session, summary.kinds, distinct);
   } catch (error) {
     return failureAfter(error, failure);
+  }
+  try {
+    // Outdated fingerprints and old history. If that fails, the next run deletes them when it ends.
+    for (const kind of summary.kinds) await state.known.compact(scope, kind, distinct(kind));
+    await state.history.prune(clock.now() - historyKeepMs);
+  } catch (error) {
+    // Not reported: the run is recorded as ended, and the advice to resume would be wrong.
+    if (!(error instanceof StateError) && !(error instanceof LockLostError)) throw error;
   }
   return failure;
 }
@@ -147,21 +190,5 @@ async function sweepSpools(known: readonly StoredRun[], state: State, now: numbe
       ? of.finished && failedOf(new RunRequests(await state.requests.of(run))).length === 0
       : changedAt < now - MAX_PLAN_AGE_MS;
     if (isOver) state.spools.remove(run);
-  }
-}
-
-/** Deletes outdated fingerprints and old history. If that fails, the next run does it when it ends. */
-async function tidy(
-  { scope, deps }: Session,
-  kinds: readonly Kind[],
-  distinct: (kind: Kind) => number,
-): Promise<void> {
-  const { state, clock, historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
-  try {
-    for (const kind of kinds) await state.known.compact(scope, kind, distinct(kind));
-    await state.history.prune(clock.now() - historyKeepMs);
-  } catch (error) {
-    // Not reported: the run is recorded as ended, and the advice to resume would be wrong.
-    if (!(error instanceof StateError) && !(error instanceof LockLostError)) throw error;
   }
 }

@@ -1,25 +1,24 @@
 /**
- * What a saved plan or an earlier session of a run has decided, in one form: the inputs, and how their rows become items.
- * Finds these inputs again (contract §10 "Relay").
+ * What is recorded of a run, and how it is read again. What a saved plan or an earlier session has decided has one form: the
+ * inputs, and how their rows become items. The state must not hold values that may be personal data: constant values
+ * (`set`) and conditions (`where`). A keyed digest stands in place of each; the values are in the run's private folder on
+ * the machine where it began, and elsewhere they are given again.
  */
-import { existsSync, mkdtempSync, realpathSync } from 'node:fs';
+import { createHmac } from 'node:crypto';
 import { basename, join, resolve } from 'node:path';
-import { type ErrorDetails, InputError } from '../errors.js';
-import type { ImportEvent } from '../events.js';
+import { type ErrorDetails, InputError, StateError, UsageError } from '../errors.js';
 import type { CellType, Format, Kind } from '../model.js';
+import type { Condition, MappingRules } from '../options/mapping-rules.js';
 import type { ImportOptions } from '../options.js';
 import type { PlannedInput } from '../plan/plan.js';
-import { digestFile, notSpooled } from '../read/index.js';
-import { isWebAddress } from '../service/address.js';
+import type { SavedPlan } from '../plan/saved-plan.js';
+import { notSpooled } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
+import { folderAdvice } from '../util/file-trouble.js';
 import { replaceFile } from '../util/replace-file.js';
-import type { ImportDeps } from './deps.js';
-import { type DigestedInput, digestInputs, expandInputs, fetchSource, type Located } from './sources.js';
-import type { Start } from './start.js';
-import { keptPairs } from './stored-options.js';
 
-interface RecordedInput {
+export interface RecordedInput {
   path: string;
   /** Where a run has read it; a plan may be carried out on another machine. */
   location?: string;
@@ -37,41 +36,32 @@ export interface Recorded {
   name: string;
   /** What to do about a file that is not one of the inputs. */
   otherwise: string;
+  /** Whether a person has seen what is said about its columns. */
+  isReviewed: boolean;
   /** Of the error for an input that is not found. */
   missing(path: string): ErrorDetails;
   /** The error for an input with another content. @param what what is not possible then */
   changed(index: number, now: PlannedInput, cwd: string, what: string): InputError;
 }
 
-/** Null if nothing was decided before. */
-export function recordedIn(start: Start): Recorded | null {
-  switch (start.from) {
-    case 'inputs':
-      return null;
-    case 'run':
-      return ofRun(start.run);
-    case 'plan': {
-      const { run, item_format, inputs } = start.plan;
-      const missing = (path: string) => ({ problem: { code: 'plan_input', path } }) as const;
-      return {
-        ...{ run, item_format, name: 'the plan', missing },
-        inputs: inputs.map(({ path, kind, format, sha256, types }) => ({
-          ...{ path, kind, format, digest: sha256, types: types as CellType[] },
-        })),
-        otherwise: 'name the file that the plan was made of, or make a new plan',
-        changed: (index, { scan }) => {
-          const { path, bytes } = inputs[index]!;
-          const sizes = scan.size === bytes ? '' : ` (${scan.size} bytes, not ${bytes})`;
-          const message = `has changed since the plan was made${sizes}`;
-          return new InputError(message, { file: path, ...missing(path) });
-        },
-      };
-    }
-  }
+export function recordedInPlan({ run, item_format, inputs }: SavedPlan): Recorded {
+  const missing = (path: string) => ({ problem: { code: 'plan_input', path } }) as const;
+  return {
+    ...{ run, item_format, name: 'the plan', isReviewed: true, missing },
+    inputs: inputs.map(({ path, kind, format, sha256: digest, types }) => ({
+      ...{ path, kind, format, digest, types: types as CellType[] },
+    })),
+    otherwise: 'name the file that the plan was made of, or make a new plan',
+    changed: (index, { scan }) => {
+      const { path, bytes } = inputs[index]!;
+      const sizes = scan.size === bytes ? '' : ` (${scan.size} bytes, not ${bytes})`;
+      return new InputError(`has changed since the plan was made${sizes}`, { file: path, ...missing(path) });
+    },
+  };
 }
 
-const ofRun = ({ run, item_format, inputs, options }: StoredRun): Recorded => ({
-  ...{ run, item_format, inputs, name: `run ${run}` },
+export const recordedInRun = ({ run, item_format, inputs, options }: StoredRun): Recorded => ({
+  ...{ run, item_format, inputs, name: `run ${run}`, isReviewed: false },
   otherwise: 'name the file that the run read, or import this one',
   missing: (path) => ({
     hint: 'name a file with the same content',
@@ -90,108 +80,164 @@ const ofRun = ({ run, item_format, inputs, options }: StoredRun): Recorded => ({
   },
 });
 
-/** Has pairs of an input's index and where it is on this machine, where that differs from the run. */
+/** Files of pairs in the private folder of a run: a digest and its value; the index of an input and where it is. */
+const VALUES_FILE = 'values.json';
 const PLACES_FILE = 'inputs.json';
+
+/** Empty if this machine does not have the file, or only a part of it. */
+function keptPairs<K, V>({ spools }: Pick<State, 'spools'>, run: string, file: string): Map<K, V> {
+  try {
+    return new Map(JSON.parse(spools.read(run, file)) as [K, V][]);
+  } catch {
+    return new Map();
+  }
+}
+
+/** Does nothing without pairs. @param failed makes the error if they cannot be written */
+async function keepPairs(
+  { spools }: Pick<State, 'spools'>,
+  [run, name]: [run: string, name: string],
+  pairs: [unknown, string][],
+  failed: (file: string, error: Error) => Error,
+): Promise<void> {
+  if (pairs.length === 0) return;
+  const file = join(spools.folder(run), name);
+  await replaceFile(file, JSON.stringify(pairs)).catch((error: Error) => {
+    throw failed(file, error);
+  });
+}
 
 /** Records where the inputs of a run are on this machine, so that they are named once. @param locations by index */
 export async function keepPlaces(
   { run, inputs }: StoredRun,
   locations: readonly string[],
-  { spools }: Pick<State, 'spools'>,
+  state: Pick<State, 'spools'>,
 ): Promise<void> {
   const moved = [...locations.entries()].filter(([index, location]) => inputs[index]?.location !== location);
-  if (moved.length === 0) return;
-  const file = join(spools.folder(run), PLACES_FILE);
-  await replaceFile(file, JSON.stringify(moved)).catch((error: unknown) => {
-    throw notSpooled('the places of the inputs', file, error);
+  const failed = (file: string, error: Error) => notSpooled('the places of the inputs', file, error);
+  await keepPairs(state, [run, PLACES_FILE], moved, failed);
+}
+
+/** Where the inputs of a run are on this machine, by index, as far as that differs from the run. */
+export const placesOf = (state: Pick<State, 'spools'>, { run }: Recorded): Map<number, string> =>
+  keptPairs(state, run, PLACES_FILE);
+
+type Stored = Pick<StoredRun, 'options'>;
+type What = 'set' | 'where';
+type Value = [what: What, name: string, value: string];
+
+/** Private values that were given again. */
+export interface Repeated {
+  sets?: readonly MappingRules['set'][] | undefined;
+  where?: readonly Condition[] | undefined;
+}
+
+const rulesIn = (options: ImportOptions): MappingRules[] =>
+  [options, options.byKind?.companies, options.byKind?.users].flatMap((one) => one?.rules ?? []);
+
+/** The private values of options. */
+export const valuesOf = (options: ImportOptions): Required<Repeated> => ({
+  sets: rulesIn(options).map(({ set }) => set),
+  where: options.where ?? [],
+});
+
+/**
+ * The options with others in place of their private values.
+ * @param replace returns what stands there; null leaves the value out
+ */
+function replaceValues(options: ImportOptions, replace: (...value: Value) => string | null): ImportOptions {
+  const copy = structuredClone(options);
+  for (const rules of rulesIn(copy)) {
+    rules.set = rules.set.flatMap(([key, value]) => {
+      const other = replace('set', key, value);
+      return other === null ? [] : [[key, other] as const];
+    });
+  }
+  copy.where &&= copy.where.flatMap(([column, is, value]) => {
+    const other = replace('where', `${column}${is}`, value);
+    return other === null ? [] : [[column, is, other] as const];
   });
+  return copy;
 }
 
-type Copy = () => Parameters<typeof fetchSource>[1];
+const digestOf = (secret: Buffer, ...value: Value): string =>
+  createHmac('sha256', secret).update(JSON.stringify(value)).digest('hex');
 
-/**
- * Finds each input: by digest among the named files, otherwise where it was, or at its path relative to the current folder.
- * Downloads and archive members are fetched again if their copies are not on this machine.
- * @param named files that are inputs, but not necessarily all of them
- * @param spool the id of the folder for copies
- * @throws InputError if a named file is not an input, or an input is not found
- */
-export async function* locate(
-  record: Recorded,
-  named: readonly string[],
-  spool: string,
-  deps: ImportDeps,
-): AsyncGenerator<ImportEvent, Located[]> {
-  // Always a new place: an earlier session may have died while it wrote a copy.
-  const copy: Copy = () => {
-    let made: string | undefined;
-    const folder = () => (made ??= mkdtempSync(join(deps.state.spools.folder(spool), 'copy-')));
-    return { folder, name: 'input' };
-  };
-  const others: DigestedInput[] = [];
-  for (const path of named) others.push(...(yield* digestInputs(path, copy, deps)));
-  const stray = others.find(({ digest }) => !record.inputs.some((input) => input.digest === digest));
-  if (stray) {
-    const message = `is not an input of ${record.name}, or its content has changed`;
-    throw new InputError(message, { file: stray.path, hint: record.otherwise });
-  }
-  const places = keptPairs<number, string>(deps.state, record.run, PLACES_FILE);
-  const found: Located[] = [];
-  for (const [index, input] of record.inputs.entries()) {
-    const at = others.findIndex(({ digest }) => digest === input.digest);
-    const [other] = at >= 0 ? others.splice(at, 1) : [];
-    const location =
-      other?.location ??
-      (await onThisMachine(input, places.get(index), deps)) ??
-      (yield* fetchAgain(record, input, copy, deps));
-    // A run names it as it began; a plan, as it is named now.
-    found.push({ path: input.location === undefined ? (other?.path ?? input.path) : input.path, location });
-  }
-  return found;
+/** The options as the state has them. */
+export const sealed = (options: ImportOptions, secret: Buffer): ImportOptions =>
+  replaceValues(options, (...value) => digestOf(secret, ...value));
+
+/** The options of a run for what needs no values. */
+export const withoutValues = ({ options }: Stored): ImportOptions =>
+  replaceValues(options as ImportOptions, () => null);
+
+/** Whether the run sent only rows that meet conditions. */
+export const hasConditions = ({ options }: Stored): boolean =>
+  valuesOf(options as ImportOptions).where!.length > 0;
+
+/** Whether the run set values for every item. */
+export const hasSets = ({ options }: Stored): boolean =>
+  valuesOf(options as ImportOptions).sets!.some((set) => set.length > 0);
+
+/** Writes the private values, so that this machine does not ask for them again. @returns the options as the state has them @throws StateError */
+export async function storeOptions(
+  state: State,
+  run: string,
+  options: ImportOptions,
+): Promise<ImportOptions> {
+  const values: [digest: string, value: string][] = [];
+  const stored = replaceValues(options, (...value) => {
+    const digest = digestOf(state.secret, ...value);
+    values.push([digest, value[2]]);
+    return digest;
+  });
+  await keepPairs(state, [run, VALUES_FILE], values, (file, error) => {
+    const message = `cannot save constant values and conditions to ${file}: ${error.message}`;
+    return new StateError(message, { ...folderAdvice(error), cause: error });
+  });
+  return stored;
 }
 
 /**
- * The location of the input on this machine; null if there is none. A single candidate is not read here: if
- * it has changed, the scan finds a different digest.
+ * Restores the options of an earlier session, with their private values.
+ * @param given values that the user gave again, because this machine does not have them
+ * @throws UsageError if values are missing, or differ from those that the run began with
  */
-async function onThisMachine(
-  { path, location, digest }: RecordedInput,
-  known: string | undefined,
-  { cwd, stop }: ImportDeps,
-): Promise<string | null> {
-  const isFetched = path === '-' || isWebAddress(path);
-  const places = [known, location, isFetched ? undefined : resolve(cwd, path)];
-  const existing = places.filter((place) => place !== undefined && existsSync(place)) as string[];
-  const here = [...new Map(existing.map((place) => [realpathSync(place), place])).values()];
-  for (const place of here.length > 1 ? here : []) {
-    if ((await digestFile({ path, location: place }, stop)).digest === digest) return place;
+export function restoreOptions(
+  { secret, spools }: Pick<State, 'secret' | 'spools'>,
+  { run, options }: StoredRun,
+  given: Repeated = {},
+): ImportOptions {
+  const kept = keptPairs<string, string>({ spools }, run, VALUES_FILE);
+  const { sets, where } = given;
+  const values: Value[] = [
+    ...(sets ?? []).flat().map(([key, value]): Value => ['set', key, value]),
+    ...(where ?? []).map(([column, is, value]): Value => ['where', `${column}${is}`, value]),
+  ];
+  const again = new Map(values.map((value) => [digestOf(secret, ...value), value]));
+  const isGiven = { set: sets !== undefined, where: where !== undefined };
+  const strays = new Map(again);
+  const names = { set: new Set<string>(), where: new Set<string>() };
+  const missing = { set: new Set<string>(), where: new Set<string>() };
+  const restored = replaceValues(options as ImportOptions, (what, name, digest) => {
+    names[what].add(name);
+    strays.delete(digest);
+    const value = isGiven[what] ? again.get(digest)?.[2] : kept.get(digest);
+    if (value !== undefined && digestOf(secret, what, name, value) === digest) return value;
+    missing[what].add(name);
+    return null;
+  });
+  for (const what of ['set', 'where'] as const) {
+    const isStray = [...strays.values()].some(([of]) => of === what);
+    if (!isStray && !(isGiven[what] && missing[what].size > 0)) continue;
+    throw new UsageError(`run ${run} did not begin with these values, so it cannot be continued with them`, {
+      hint: 'give those that it began with',
+      problem: { code: 'values_differ', run, set: [], where: [], [what]: [...names[what]] },
+    });
   }
-  return here[0] ?? null;
-}
-
-/** @throws InputError if it cannot be fetched again */
-async function* fetchAgain(
-  { name, missing }: Recorded,
-  { path, location }: RecordedInput,
-  copy: Copy,
-  deps: ImportDeps,
-): AsyncGenerator<ImportEvent, string> {
-  const details = missing(path);
-  if (path === '-') throw new InputError(`${name} read stdin, and there is no copy of it here`, details);
-  try {
-    const [source, ...more] = await expandInputs([path], deps);
-    if (source && source.from !== 'file' && more.length === 0) {
-      return (yield* fetchSource(source, copy(), deps)).location;
-    }
-  } catch (error) {
-    // The address may have failed because its signature is not stored, so the hint is to name a file.
-    if (error instanceof InputError) throw new InputError(error.message, { ...details, cause: error });
-    throw error;
-  }
-  const was = location !== undefined && basename(location) === basename(path);
-  const message = location === undefined ? 'no such file' : 'not found here';
-  throw new InputError(was ? `${message}; ${name} read it from ${location}` : message, {
-    file: path,
-    ...details,
+  if (missing.set.size + missing.where.size === 0) return restored;
+  throw new UsageError(`run ${run} was given values that are not on this machine`, {
+    hint: 'give them again',
+    problem: { code: 'values_missing', run, set: [...missing.set], where: [...missing.where] },
   });
 }

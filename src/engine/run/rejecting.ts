@@ -18,12 +18,11 @@ import { type Chunk, rowsIn } from '../send/chunk.js';
 import type { RejectsRecord } from '../state/rejects.js';
 import type { Scope, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
-import { readingOf, rowKey, writeOrigin } from './origin.js';
+
 import { type FileMark, markOf, RejectsFile } from './rejects-file.js';
-import { formOf, rejectsName } from './rejects-form.js';
+import { formOf, readingOf, rejectsName, rowKey, type Unsent, writeOrigin } from './rejects-form.js';
 import type { RunRows } from './rows.js';
 import { keepFirst } from './summary.js';
-import type { Unsent } from './unsent.js';
 
 /** The most rejected rows of a run that are recorded for the history of profiles. */
 const MOST_REMEMBERED = 10_000;

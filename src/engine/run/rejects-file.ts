@@ -23,8 +23,8 @@ import { InputError, StateError } from '../errors.js';
 import { writeTrouble } from '../util/file-trouble.js';
 import { NO_LINK } from '../util/owner.js';
 import { refuseForeignLink, syncFolder } from '../util/written-file.js';
-import { isOriginTaken } from './origin.js';
 import type { RejectsForm } from './rejects-form.js';
+import { isOriginTaken } from './rejects-form.js';
 
 /** Identifies a written file, and tells whether it was changed. */
 export interface FileMark {

@@ -1,12 +1,32 @@
 /**
- * The name and the form of a rejects file (contract §3 "Rejects"): the rejected rows with their original cells and the
- * reason, to be fixed and imported. Cells are not escaped against spreadsheet formulas: an import would read the escapes
- * as part of the values.
+ * What a rejects file and the file beside it look like (contract §3 "Rejects"). The rejects file has the rejected rows with
+ * their original cells and the reason, to be fixed and imported. Cells are not escaped against spreadsheet formulas: an
+ * import would read the escapes as part of the values. The file at its path plus `.json` says how its run read the rows,
+ * for machines whose state does not know the run. It has no cell values; values of `set` are keyed digests.
  */
-import { realpathSync } from 'node:fs';
+import { createHash, createHmac } from 'node:crypto';
+import { existsSync, realpathSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname } from 'node:path';
+import { InputError, StateError } from '../errors.js';
+import { bytesOf, hashesOf } from '../fingerprints/tables.js';
 import type { Format, RejectedRow } from '../model.js';
-import { OWN_COLUMNS, OWN_PREFIX, quotedCell, rejectedCells } from '../read/index.js';
+import type { MappingRules } from '../options/mapping-rules.js';
+import {
+  cellType,
+  isOrigin,
+  type OpenedInput,
+  ORIGIN_MEMBER,
+  OWN_COLUMNS,
+  OWN_PREFIX,
+  quotedCell,
+  rejectedCells,
+} from '../read/index.js';
+import type { RejectsRecord } from '../state/rejects.js';
+import { fileTrouble } from '../util/file-trouble.js';
+import { replaceFile } from '../util/replace-file.js';
+import { obstacle } from '../util/written-file.js';
+import type { Reading } from './origin-schema.js';
 
 /** The properties of an input that decide the name and form of its rejects file. */
 export interface RejectsInput {
@@ -90,5 +110,110 @@ function isSameFolder(a: string, b: string): boolean {
     return a === b || realpathSync(a) === realpathSync(b);
   } catch {
     return false;
+  }
+}
+
+/**
+ * How one input of a run was read: all that its rejects file needs.
+ * @param types of a CSV's columns, as the plan decided them. @param key of the digests
+ */
+export function readingOf(
+  input: OpenedInput,
+  types: readonly MappingRules['types'][number][1][],
+  key: string,
+): Reading {
+  const { path, kind, idColumn: id, companyIdColumn: companyId, rules, targets, csv } = input;
+  const { maxCellBytes, maxColumns, maxDepth } = input;
+  const decided = targets.flatMap(({ role, column }, index): MappingRules['types'][number][] =>
+    role === 'metadata' && types[index] !== undefined ? [[column, types[index]]] : [],
+  );
+  // A type that the user chose takes precedence over the one that the plan decided.
+  const pinned = rules.types.filter(([, type]) => type !== 'auto');
+  const set = rules.set.map(([name, value]) => [name, digestOf(name, value, key)] as const);
+  return {
+    ...{ path, kind, id, companyId, maxCellBytes, maxColumns, maxDepth, excelText: csv?.excelText },
+    columns: targets.map(({ column }) => column).filter((column) => !column.startsWith(OWN_PREFIX)),
+    rules: { ...rules, set, types: [...new Map([...decided, ...pinned])] },
+  };
+}
+
+export const digestOf = (name: string, value: string, key: string): string =>
+  createHmac('sha256', key)
+    .update(JSON.stringify([name, value]))
+    .digest('hex');
+
+/** The key for hashes of rejected rows, derived from the secret of the state. Hexadecimal. */
+export const rowKey = (secret: Buffer): string =>
+  createHash('sha256').update('rejected rows:').update(secret).digest('hex');
+
+/** What a run had to send, as the records of its rejects files keep it. */
+export interface Unsent {
+  /** Number of rows to send. */
+  rows: number;
+  /** `valid` and `filtered`: numbers of rows. */
+  inputs: { path: string; digest: string; valid: number; filtered: number }[];
+  /** How it read them: `ImportOptions` without private values. */
+  options: unknown;
+  /** The folder that its paths begin in. */
+  cwd: string;
+}
+
+/** The version of the format. */
+const VERSION = 1;
+
+/** A record without what holds on one machine only. */
+type Origin = Omit<RejectsRecord, 'location' | 'mark'> & {
+  /** The key of its hashes and digests. Hexadecimal. */
+  key: string;
+};
+
+/** The file beside a rejects file. */
+const originPath = (rejects: string): string => `${rejects}.json`;
+
+/** Whether a file that no import has written stands where the file beside this rejects file would. */
+export const isOriginTaken = (rejects: string): boolean =>
+  existsSync(originPath(rejects)) &&
+  obstacle(originPath(rejects), { name: 'of an import', isOne: isOrigin }) !== null;
+
+/** @param rejects absolute path of the rejects file. @throws StateError */
+export async function writeOrigin(rejects: string, { unedited, unsent, ...origin }: Origin): Promise<void> {
+  if (isOriginTaken(rejects)) return;
+  const hashes = Buffer.from(bytesOf(unedited)).toString('base64');
+  // How its options read the other rows stays in the state.
+  const { rows, inputs } = (unsent ?? {}) as Partial<Unsent>;
+  const left = unsent ? { rows, inputs } : null;
+  const content = { [ORIGIN_MEMBER]: VERSION, ...origin, unsent: left, unedited: hashes };
+  const path = originPath(rejects);
+  await replaceFile(path, `${JSON.stringify(content, null, 2)}\n`).catch((error: NodeJS.ErrnoException) => {
+    throw new StateError(`${path}: cannot be written: ${fileTrouble(error.code)}`, {
+      hint: 'make room on the disk',
+      cause: error,
+    });
+  });
+}
+
+/**
+ * Reads the file beside a rejects file. Null if there is none, or if it belongs to another run.
+ * @param rejects absolute path of the rejects file
+ * @throws InputError if it is damaged
+ */
+export async function readOrigin(
+  rejects: string,
+  run: string,
+): Promise<(Origin & { written_at: '' }) | null> {
+  const bytes = await readFile(originPath(rejects)).catch(() => null);
+  if (bytes === null || !isOrigin(bytes)) return null;
+  try {
+    const { originSchema } = await import('./origin-schema.js'); // zod loads slowly
+    const { [ORIGIN_MEMBER]: _, unedited, ...origin } = originSchema.parse(JSON.parse(bytes.toString()));
+    for (const [column, type] of origin.reading.rules.types) cellType(type, column);
+    if (origin.run !== run && origin.owner !== run) return null;
+    return { ...origin, written_at: '', unedited: hashesOf(Buffer.from(unedited, 'base64')) };
+  } catch (error) {
+    throw new InputError('is not as the import wrote it, so the rejects file beside it cannot be read', {
+      file: originPath(basename(rejects)),
+      hint: 'restore the file, or remove it and say what the columns are',
+      cause: error,
+    });
   }
 }

@@ -2,30 +2,30 @@
  * Reports how a session ended, from what was recorded, and from nothing else: writes the outcomes of rows, makes the
  * summary, and records the end of the run.
  */
-import { failureAfter, StateLostError } from '../errors.js';
+
+import {
+  Exit,
+  type ExitCode,
+  failureAfter,
+  InterruptedError,
+  ProfilesError,
+  StateLostError,
+  WaitTimeoutError,
+} from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import { placeOf, placeText, type RequestRecord, rangesOf } from '../model/requests.js';
+import { isAccepted, placeOf, placeText, type RequestRecord, rangesOf } from '../model/requests.js';
 import { notReplaced, RunRequests, submittedRows } from '../model/run-requests.js';
-import type { Kind, Plan, Summary } from '../model.js';
+import type { Kind, Plan, RunStatus, Summary } from '../model.js';
+import { isShort } from '../service/names.js';
 import { isClosed } from '../states.js';
 import { count, sum } from '../util/numbers.js';
+import { notSentBefore, unsentOf } from './again.js';
 import { CauseTotals } from './causes.js';
 import type { ImportResult } from './deps.js';
-import { sentLaterReason } from './outcome.js';
 import { finishOutcomes } from './outcomes.js';
 import { end as endRun, nameRejects } from './record.js';
 import type { Session } from './session.js';
-import {
-  type Ending,
-  exitOf,
-  isFailed,
-  lastJobs,
-  maybeSentTwice,
-  statusOf,
-  wasSent,
-  withoutReasons,
-} from './summary.js';
-import { notSentBefore, unsentOf } from './unsent.js';
+import { type Ending, isFailed, lastJobs, maybeSentTwice, sentLaterReason, wasSent } from './summary.js';
 
 /** @param plan the plan to report: for a dry run, and for an import that `maxChanged` holds back */
 export async function* report(
@@ -33,7 +33,7 @@ export async function* report(
   end: Ending,
   plan?: Plan,
 ): AsyncGenerator<ImportEvent, ImportResult> {
-  const { earlier, rejecting, isRecorded, options, deps, scanned, warnings, inputs } = session;
+  const { rejecting, isRecorded, options, deps, scanned, warnings, inputs } = session;
   const { clock, service } = deps;
   // On Windows and NFS, a folder cannot be removed while a file in it is open.
   await session.pool.cache?.close();
@@ -76,7 +76,7 @@ export async function* report(
       rows: { ...rows, rejected: rows.rejected + refusedRows(records, at) },
       rejects_file: files[at] ?? null,
     })),
-    rejected: rejecting?.first ?? withoutReasons(earlier?.summary?.rejected ?? [], earlier?.inputs ?? []),
+    rejected: [...session.rejections],
     causes: causes.list(),
     jobs: lastJobs(records, paths),
     maybe_sent_twice: maybeSentTwice(records, paths),
@@ -149,4 +149,46 @@ export function leftOutWarnings(records: readonly RequestRecord[], paths: readon
     ];
     return `${placeText(place)}: ${what.join(', ')}; ${sentLaterReason(first)}`;
   });
+}
+
+/** The `status` of the result document (contract §3 "Result"). */
+export function statusOf(end: Ending): RunStatus {
+  if (end.failure instanceof InterruptedError) return 'interrupted';
+  if (end.failure instanceof WaitTimeoutError) return 'timed_out';
+  if (end.failure) return 'stopped';
+  if (end.mode === 'planned') return 'planned';
+  if (end.mode === 'refused') return 'rejected';
+  if (end.mode === 'held') return 'held';
+  if (notReplaced(end.records).some(isFailed)) return 'failed';
+  if (isPartial(end)) return 'partial';
+  return end.wait ? 'completed' : 'submitted';
+}
+
+const isPartial = ({ rows, records, notSent = [] }: Ending): boolean =>
+  rows.rejected > 0 ||
+  notSent.length > 0 ||
+  (rows.unknown ?? 0) > 0 ||
+  notReplaced(records).some(
+    (r) =>
+      (isClosed(r) && r.left_out > 0) ||
+      (r.job !== null && isShort(r.job, r.rows)) ||
+      // The reply named no job, or the job no longer exists: the outcome of its rows is unknown.
+      (isAccepted(r) && r.rows > 0 && (r.job === null || r.job.status === 'unknown')),
+  );
+
+/**
+ * The exit code (contract §7). If several apply, the first of 4, 6, 7, 3, 5. An interrupt always takes
+ * precedence.
+ */
+export function exitOf(end: Ending): ExitCode {
+  const { failure } = end;
+  if (failure instanceof InterruptedError) return failure.exit;
+  if (failure && !(failure instanceof WaitTimeoutError)) {
+    return failure instanceof ProfilesError ? failure.exit : Exit.unexpected;
+  }
+  if (notReplaced(end.records).some(isFailed)) return Exit.jobFailed;
+  if (failure) return Exit.waiting;
+  if (end.mode === 'planned') return end.rows.rejected > 0 ? Exit.rejected : Exit.done;
+  if (end.mode === 'held') return Exit.held;
+  return end.mode === 'refused' || isPartial(end) ? Exit.rejected : Exit.done;
 }

@@ -20,14 +20,7 @@ import {
 import { shortId } from '../state/history.js';
 import type { State } from '../state/state.js';
 import { classOf } from '../states.js';
-import {
-  MERGED,
-  outcomeOf,
-  outcomeOfOvertaken,
-  type RowOutcome,
-  sentLaterReason,
-  without,
-} from './outcome.js';
+import { MERGED, outcomesOf, type RowOutcome, without } from './summary.js';
 
 export interface RunRow extends RowOutcome {
   /** Counted in its input from 0. */
@@ -54,18 +47,17 @@ interface Stretch {
   first_row: number;
   end_row: number;
   record: RequestRecord;
-  /** Whether the request has no rows after it. */
-  isLast: boolean;
 }
 
+type What = keyof ReturnType<typeof outcomesOf>;
 type Classify = (id: string, hash: bigint) => RowOutcome;
 
 export class RunRows {
   readonly #requests: RunRequests;
   /** By input, in the order of its rows. */
   readonly #stretches = new Map<number, Stretch[]>();
-  /** By number of a request with merged rows: the ids of its rows so far. */
-  readonly #seen = new Map<number, Set<string>>();
+  /** The ids of the current request so far, if it has merged rows: it may have rows of several inputs. */
+  #seen = { seq: 0, ids: new Set<string>() };
 
   /** @param unsent the reason given for rows that are in no request */
   constructor(
@@ -76,10 +68,9 @@ export class RunRows {
   ) {
     this.#requests = new RunRequests(records);
     for (const record of this.#requests.ends) {
-      const ranges = rangesOf(record);
-      for (const [at, { input, first_row, end_row }] of ranges.entries()) {
+      for (const { input, first_row, end_row } of rangesOf(record)) {
         const known = this.#stretches.get(input) ?? [];
-        known.push({ first_row, end_row, record, isLast: at === ranges.length - 1 });
+        known.push({ first_row, end_row, record });
         this.#stretches.set(input, known);
       }
     }
@@ -129,11 +120,7 @@ export class RunRows {
       for (let at = 0; at < batch.ends.length; at++) {
         const [row, hash] = [batch.rows[at]!, batch.ids[at]!];
         if (only !== undefined && hash !== only) continue;
-        for (; next < stretches.length && row >= stretches[next]!.end_row; next++) {
-          const { record, isLast } = stretches[next]!;
-          if (isLast) this.#seen.delete(record.seq);
-          classify = null;
-        }
+        for (; next < stretches.length && row >= stretches[next]!.end_row; next++) classify = null;
         const stretch = stretches[next];
         const isIn = stretch !== undefined && row >= stretch.first_row;
         if (isIn) classify ??= await this.#classifier(stretch.record);
@@ -147,58 +134,36 @@ export class RunRows {
   /** Tells the outcomes of the rows of a request, which it is asked in order. */
   async #classifier(record: RequestRecord): Promise<Classify> {
     const chain = this.#requests.chainOf(record);
-    const sent = outcomeOf(chain);
+    const outcomes = { ...outcomesOf(chain), unchanged: without('unchanged', null) };
+    const { sent } = outcomes;
     if (sent.outcome === 'unsent') sent.reason ??= this.unsent;
     if (!isDecided(chain)) return () => sent;
-    const others = await this.#notSent(record, chain);
     const merged: RowOutcome = { ...sent, outcome: 'merged', reason: MERGED };
-    const seen = this.#seen.get(record.seq) ?? new Set<string>();
+    const found = await this.#found(record, chain);
+    if (this.#seen.seq !== record.seq) this.#seen = { seq: record.seq, ids: new Set() };
+    const { ids } = this.#seen;
     const merges = record.merged > 0 && classOf(chain).rows === 'submitted';
-    if (merges) this.#seen.set(record.seq, seen);
     return (id, hash) => {
-      const other = others?.(shortId(hash));
-      if (other || !merges) return other ?? sent;
-      if (seen.has(id)) return merged;
-      seen.add(id);
-      return sent;
+      const what = found === null ? 'sent' : (found.get(shortId(hash)) ?? 'unchanged');
+      if (what !== 'sent' || !merges) return outcomes[what];
+      return ids.size < ids.add(id).size ? sent : merged;
     };
   }
 
-  /** Outcomes of rows that a request did not send, by `shortId`. A function that gives null for a row that it sent. */
-  async #notSent(
-    record: RequestRecord,
-    chain: readonly RequestRecord[],
-  ): Promise<((id: bigint) => RowOutcome | null) | null> {
-    const unchanged = without('unchanged', null);
+  /** What a request did with its ids, by `shortId`, except for unchanged ones; null if it has sent them all. */
+  async #found(record: RequestRecord, chain: readonly RequestRecord[]): Promise<Map<bigint, What> | null> {
+    const { history, sends } = this.deps.state;
     if (record.unchanged + record.left_out === 0) return null;
-    if (record.rows + record.left_out === 0) return () => unchanged;
-    const outcomes = new Map<bigint, RowOutcome | null>();
-    const known = await this.#recorded(chain);
-    for (const [list, outcome] of [
-      ['doubtful', outcomeOfOvertaken(chain, 'unknown')],
-      ['overtaken', outcomeOfOvertaken(chain, 'submitted')],
-      ['leftOut', without('unsent', sentLaterReason(record))],
-      ['sent', null],
-    ] as const) {
-      for (const id of known?.[list] ?? []) outcomes.set(id, outcome);
-    }
+    const found = new Map<bigint, What>();
+    if (record.rows + record.left_out === 0) return found;
+    // If a part was never sent itself, that of the request that it is a part of.
+    let known: Awaited<ReturnType<typeof history.ofRequest>> = null;
+    for (const { seq } of chain) known ??= await history.ofRequest(this.run, seq);
+    for (const what of ['doubtful', 'overtaken', 'leftOut', 'sent'] as const)
+      for (const id of known?.[what] ?? []) found.set(id, what);
     // What was pruned from the history may still be known as sent.
-    if (!known)
-      for (const id of await this.deps.state.sends.idsOf(this.run, record.seq))
-        outcomes.set(shortId(id), null);
-    return (id) => {
-      const outcome = outcomes.get(id);
-      return outcome === undefined ? unchanged : outcome;
-    };
-  }
-
-  /** What is recorded of a request. If a part was never sent itself, that of the request that it is a part of. */
-  async #recorded(chain: readonly RequestRecord[]): ReturnType<State['history']['ofRequest']> {
-    for (const { seq } of chain) {
-      const rows = await this.deps.state.history.ofRequest(this.run, seq);
-      if (rows) return rows;
-    }
-    return null;
+    if (!known) for (const id of await sends.idsOf(this.run, record.seq)) found.set(shortId(id), 'sent');
+    return found;
   }
 }
 

@@ -2,6 +2,7 @@
  * Sends the rows of a session, companies before users, until all are sent or an error or a signal ends it. A run that
  * continues must not overwrite newer data (contract §4 "A retry never overtakes").
  */
+
 import type { ImportEvent } from '../events.js';
 import type { RequestRecord } from '../model/requests.js';
 import type { Kind } from '../model.js';
@@ -16,7 +17,6 @@ import { Remembering } from '../send/remembering.js';
 import { FOUND } from '../send/request.js';
 import { send } from '../send/send.js';
 import type { SentIds } from '../state/sends.js';
-import type { State } from '../state/state.js';
 import type { Session } from './session.js';
 import { isDone } from './summary.js';
 
@@ -30,7 +30,6 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
   const options = { ...session.options, canary: session.canary };
   const stop = deadline.signal;
   const client = await deps.client();
-  if (options.changedOnly) await keepVerified(session);
   if (requests >= MANY_REQUESTS) await state.writer?.start();
   const reject: DeliverDeps['reject'] = (chunk, reason, emit, of) =>
     rejecting!.refused(chunk, reason, emit, { signal: deps.abort, of });
@@ -38,7 +37,19 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
   for (const kind of session.kinds) {
     await session.changes.renew(kind);
     if (scanned) await state.known.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
-    const ended = yield* send((most) => chunksOf(session, kind, most), {
+    const chunks = async function* (most: () => number): AsyncGenerator<Chunk> {
+      if (!scanned) return;
+      const deps = chunkDepsOf(session, scanned);
+      const { bytes } = deps.limits;
+      const limits = {
+        bytes,
+        get items() {
+          return most();
+        },
+      };
+      yield* chunksOfKind(scanned, kind, { ...deps, limits, signal: stop });
+    };
+    const ended = yield* send(chunks, {
       ...deps,
       run: id,
       scope,
@@ -47,7 +58,7 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
       items,
       requests: recorded,
       sentLater: await sentLater(session, kind),
-      lost: await lostIn(session.replaces, kind, state),
+      lost: await lostIn(session, kind),
       remembering: new Remembering(kind, state.secret, options.trackKeys),
       inputs: session.inputs,
       totalRows: acceptedOf(planned),
@@ -60,19 +71,6 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
     if (stop.aborted && !isDone(planned, recorded, { ...options, wait })) return deadline.failure;
   }
   return null;
-}
-
-async function* chunksOf(session: Session, kind: Kind, most: () => number): AsyncGenerator<Chunk> {
-  const { scanned, deadline } = session;
-  if (!scanned) return;
-  const deps = chunkDepsOf(session, scanned);
-  const limits = {
-    bytes: deps.limits.bytes,
-    get items() {
-      return most();
-    },
-  };
-  yield* chunksOfKind(scanned, kind, { ...deps, limits, signal: deadline.signal });
 }
 
 /** What `send/read-chunks.ts` needs to split rows into requests. */
@@ -97,10 +95,12 @@ function again({ requests, options }: Session): (r: RequestRecord) => boolean {
   return (r) => nextStep(r, requests, rules) !== null;
 }
 
-/** Protects the rows that were found unchanged from older data, if there is any that may still be sent. */
-async function keepVerified({ id, scope, earlier, deps, kinds, scanned, changes }: Session): Promise<void> {
+/** Protects the rows that a new run found unchanged from older data, if there is any that may still be sent. */
+export async function keepVerified(
+  { id, scope, deps, kinds, changes }: Session,
+  scanned: Scanned,
+): Promise<void> {
   const { sends } = deps.state;
-  if (earlier || !scanned) return;
   for (const kind of kinds) {
     if (!(await sends.mayBeOverwritten(id, kind))) continue;
     await sends.keepVerified(id, scope, kind, await changes.unchangedIds(scanned, kind));
@@ -148,14 +148,10 @@ async function sentByRun(session: Session, kind: Kind): Promise<SentIds | null> 
 }
 
 /** What runs that this one replaces may have sent. @returns by id: why it may have arrived */
-async function lostIn(
-  runs: readonly string[],
-  kind: Kind,
-  { sends }: Pick<State, 'sends'>,
-): Promise<Map<bigint, string>> {
+async function lostIn({ replaces, deps }: Session, kind: Kind): Promise<Map<bigint, string>> {
   const lost = new Map<bigint, string>();
-  for (const run of runs) {
-    for (const [id, { possibleDuplicate, reason }] of await sends.inDoubt(run, kind))
+  for (const run of replaces) {
+    for (const [id, { possibleDuplicate, reason }] of await deps.state.sends.inDoubt(run, kind))
       lost.set(id, `run ${run} may have sent it: ${possibleDuplicate ?? reason ?? FOUND}`);
   }
   return lost;

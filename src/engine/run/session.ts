@@ -1,8 +1,10 @@
 /** One session of a run, with everything that it has opened. The steps of a course share it. */
+
 import { AuthError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
+import type { RequestRecord } from '../model/requests.js';
 import { RunRequests } from '../model/run-requests.js';
-import { type FileRows, type Kind, kindsOf } from '../model.js';
+import { type FileRows, type Kind, kindsOf, type Rejection } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import { plannedRows, type Scanned } from '../plan/plan.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
@@ -16,11 +18,19 @@ import { tap } from '../util/channel.js';
 import { closeAll } from '../util/close-all.js';
 import { Changes } from './changes.js';
 import type { ImportDeps } from './deps.js';
-import { newRunId } from './identity.js';
-import { waitForLocks } from './locks.js';
-import { type Recorded, recordedIn } from './recorded.js';
+import { type Recorded, recordedInPlan, recordedInRun } from './recorded.js';
 import { Rejecting } from './rejecting.js';
 import { plannedIn, type Start } from './start.js';
+import { failedOf, withoutReasons } from './summary.js';
+
+const LETTERS = 'abcdefghjkmnpqrstuvwxyz23456789';
+
+/** Makes an id such as `20261120-101500-x7k2`. It sorts by time (UTC), and is easy to read aloud and to type. */
+export function newRunId(now: number, random: () => number): string {
+  const time = new Date(now).toISOString().replace(/[-:]/g, '').replace('T', '-').slice(0, 15);
+  const tail = Array.from({ length: 4 }, () => LETTERS[Math.floor(random() * LETTERS.length)]).join('');
+  return `${time}-${tail}`;
+}
 
 /** An input as reports need it. */
 interface InputFacts {
@@ -41,6 +51,8 @@ export class Session {
   readonly changes: Changes;
   /** What a plan or an earlier session has decided; null for new inputs. */
   readonly recorded: Recorded | null;
+  /** The saved plan that it carries out, or null. */
+  readonly plan: SavedPlan | null;
   /** Whether the run is recorded: a dry run is not, and takes no lock. */
   readonly isRecorded: boolean;
   /** The run that continues; null for a new one. */
@@ -48,6 +60,8 @@ export class Session {
   id: string;
   /** Its requests, those of earlier sessions first. Senders add to them. */
   requests = new RunRequests();
+  /** Those among them that failed, and whose rows it is asked to send again. */
+  failed: readonly RequestRecord[] = [];
   /** The runs whose place it took. */
   replaces: readonly string[];
   /** The paths of the rejects files, by input, as they are recorded. */
@@ -56,11 +70,10 @@ export class Session {
   opened: readonly OpenedInput[] = [];
   rejecting: Rejecting | null = null;
   scanned: Scanned | null = null;
+  /** Released in `close`. */
+  readonly locks: HeldLease[] = [];
   /** The folder for copies of its inputs, which is removed in `close`; null if a run that is recorded owns it. */
   #ownSpool: string | null;
-  /** The paths of the inputs, as the lock shows them to other processes. */
-  #files = '';
-  readonly #locks: HeldLease[] = [];
 
   constructor(
     readonly start: Start,
@@ -69,10 +82,11 @@ export class Session {
   ) {
     const { state, clock, random, threads, stop: signal } = deps;
     const run = start.from === 'run' ? start.run : null;
+    this.plan = start.from === 'plan' ? start.plan : null;
+    this.recorded = this.plan ? recordedInPlan(this.plan) : run && recordedInRun(run);
     const { created_at } = this.plan ?? options.plan ?? {};
     this.started = clock.monotonic();
     this.plannedAt = created_at ? Date.parse(created_at) : clock.now();
-    this.recorded = recordedIn(start);
     this.isRecorded = !options.dryRun;
     this.earlier = this.isRecorded ? run : null;
     this.replaces = this.earlier?.replaces ?? [];
@@ -81,8 +95,7 @@ export class Session {
     this.#ownSpool = this.earlier ? null : run ? newRunId(clock.now(), random) : this.id;
     this.deadline = new Deadline(options.waitTimeoutMs, deps);
     const isOnePass = options.dryRun && !deps.savePlan;
-    const cacheFolder = isOnePass ? null : () => state.spools.folder(this.spool);
-    this.pool = new Pool({ threads, cacheFolder });
+    this.pool = new Pool({ threads, cacheFolder: isOnePass ? null : () => state.spools.folder(this.spool) });
     const scope = () => (options.changedOnly && deps.scope ? this.scope : null);
     const since = options.refreshAfterMs && Math.max(0, this.plannedAt - options.refreshAfterMs);
     const cells = options.trackKeys ? (send: number) => state.known.cells(send) : null;
@@ -136,9 +149,9 @@ export class Session {
     );
   }
 
-  /** The saved plan that it carries out, or null. */
-  get plan(): SavedPlan | null {
-    return this.start.from === 'plan' ? this.start.plan : null;
+  /** Row counts of all inputs. */
+  get planned(): FileRows {
+    return this.scanned ? plannedRows(this.scanned) : plannedIn(this.earlier!);
   }
 
   /** Whether it sends rows although newer data of others went out: a plan that is sent again. */
@@ -146,9 +159,20 @@ export class Session {
     return this.start.from === 'plan' && this.start.again;
   }
 
-  /** Row counts of all inputs. */
-  get planned(): FileRows {
-    return this.scanned ? plannedRows(this.scanned) : plannedIn(this.earlier!);
+  /** Whether it was compared with what the service has when it was planned or began. */
+  get wasCompared(): boolean {
+    return this.plan !== null || this.earlier !== null;
+  }
+
+  /** Whether everything was sent before it began. */
+  get wasFinished(): boolean {
+    return this.earlier?.finished === true && !this.options.failed;
+  }
+
+  /** The first rejections: those of this session, or where no row is read, those that are recorded. */
+  get rejections(): readonly Rejection[] {
+    const { summary, inputs = [] } = this.earlier ?? {};
+    return this.rejecting?.first ?? withoutReasons(summary?.rejected ?? [], inputs);
   }
 
   /** The inputs were opened: prepares for reading them, and for their rejected rows. */
@@ -164,21 +188,14 @@ export class Session {
     if (this.isRecorded) this.deps.client().catch(() => {});
   }
 
-  /**
-   * Takes the locks for the kinds of the inputs, and holds them until `close`.
-   * @throws LockedError if another import still has one after `waitForLockMs`; InterruptedError
-   */
-  async *lock(scope = this.scope): AsyncGenerator<ImportEvent> {
-    const inputs = this.earlier && this.opened.length === 0 ? this.earlier.inputs : this.opened;
-    this.#files = inputs.map(({ path }) => path).join(', ');
-    const waitMs = this.options.waitForLockMs ?? 0;
-    const of = { scope, kinds: kindsOf(inputs), holder: this.#holder };
-    this.#locks.push(...(yield* waitForLocks(of, { waitMs, signal: this.deadline.signal }, this.deps)));
+  /** The inputs before they are scanned. */
+  get files(): readonly { path: string; kind: Kind }[] {
+    return this.opened.length > 0 ? this.opened : this.earlier!.inputs;
   }
 
   /** The description of this import for others that find the lock taken. */
-  get #holder(): string {
-    return `run ${this.id} (${this.#files})`;
+  get holder(): string {
+    return `run ${this.id} (${this.files.map(({ path }) => path).join(', ')})`;
   }
 
   /**
@@ -196,8 +213,9 @@ export class Session {
     const isOther = this.id !== run.run;
     this.earlier = run;
     this.id = run.run;
-    if (isOther) for (const lock of this.#locks) await lock.rename(this.#holder);
+    if (isOther) for (const lock of this.locks) await lock.rename(this.holder);
     this.requests = requests;
+    this.failed = this.options.failed ? failedOf(requests) : [];
     this.replaces = run.replaces;
     this.rejectsFiles = run.inputs.map(({ rejects_file }) => rejects_file);
   }
@@ -220,7 +238,7 @@ export class Session {
     await closeAll([
       () => this.rejecting?.close(),
       () => this.pool.close(),
-      ...this.#locks.map((lock) => () => lock.release()),
+      ...this.locks.map((lock) => () => lock.release()),
       () => this.#ownSpool && this.deps.state.spools.remove(this.#ownSpool),
     ]);
   }

@@ -1,10 +1,18 @@
 /**
- * Makes every input available as a file. Downloads, archive members, and stdin are copied into the private
- * folder of the run, and stay there until the run has finished.
+ * Makes every input available as a file. Downloads, archive members, and stdin are copied into the private folder of the
+ * run, and stay there until the run has finished. Those of a run that continues are found again (contract §10 "Relay").
  */
-import { closeSync, ftruncateSync, openSync, writeFileSync } from 'node:fs';
+import {
+  closeSync,
+  existsSync,
+  ftruncateSync,
+  mkdtempSync,
+  openSync,
+  realpathSync,
+  writeFileSync,
+} from 'node:fs';
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
 import { InputError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import {
@@ -18,9 +26,10 @@ import {
   spoolStdin,
   unpackMember,
 } from '../read/index.js';
-import { parseWebAddress, type WebAddress } from '../service/address.js';
+import { isWebAddress, parseWebAddress, type WebAddress } from '../service/address.js';
 import { download, type Sink } from '../service/download.js';
 import type { ImportDeps } from './deps.js';
+import { placesOf, type Recorded, type RecordedInput } from './recorded.js';
 
 export type SourceDeps = Pick<
   ImportDeps,
@@ -78,23 +87,6 @@ export async function* fetchSource(
   const location = `${to}.download`;
   yield* fetchWeb(source, location, deps);
   return unpackCopy({ path, location, member, join: (inside) => `${path}#${inside}` }, to, deps.stop);
-}
-
-/** An input with its digest. */
-export interface DigestedInput extends Located, DigestedFile {}
-
-/** Makes the sources of one input available as files, and computes their digests. @throws as `fetchSource` */
-export async function* digestInputs(
-  path: string,
-  copy: () => Parameters<typeof fetchSource>[1],
-  deps: SourceDeps,
-): AsyncGenerator<ImportEvent, DigestedInput[]> {
-  const found: DigestedInput[] = [];
-  for (const source of await expandInputs([path], deps)) {
-    const located = yield* fetchSource(source, copy(), deps);
-    found.push({ ...located, ...(await digestFile(located, deps.stop)) });
-  }
-  return found;
 }
 
 interface Archive extends Located {
@@ -160,3 +152,95 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
 }
 
 const NOT_SURE = 'the server did not say how long the file is, so a copy that was cut off would look whole';
+
+/** Makes a new place for a copy: an earlier session may have died while it wrote one. */
+type Copy = () => Parameters<typeof fetchSource>[1];
+
+/**
+ * Finds each input: by digest among the named files, otherwise where it was, or at its path relative to the current folder.
+ * Downloads and archive members are fetched again if their copies are not on this machine.
+ * @param named files that are inputs, but not necessarily all of them
+ * @param spool the id of the folder for copies
+ * @throws InputError if a named file is not an input, or an input is not found
+ */
+export async function* locate(
+  record: Recorded,
+  named: readonly string[],
+  spool: string,
+  deps: ImportDeps,
+): AsyncGenerator<ImportEvent, Located[]> {
+  const copy: Copy = () => {
+    let made: string | undefined;
+    const folder = () => (made ??= mkdtempSync(join(deps.state.spools.folder(spool), 'copy-')));
+    return { folder, name: 'input' };
+  };
+  const others: (Located & DigestedFile)[] = [];
+  for (const source of await expandInputs(named, deps)) {
+    const located = yield* fetchSource(source, copy(), deps);
+    others.push({ ...located, ...(await digestFile(located, deps.stop)) });
+  }
+  const stray = others.find(({ digest }) => !record.inputs.some((input) => input.digest === digest));
+  if (stray) {
+    const message = `is not an input of ${record.name}, or its content has changed`;
+    throw new InputError(message, { file: stray.path, hint: record.otherwise });
+  }
+  const places = placesOf(deps.state, record);
+  const found: Located[] = [];
+  for (const [index, input] of record.inputs.entries()) {
+    const at = others.findIndex(({ digest }) => digest === input.digest);
+    const [other] = at >= 0 ? others.splice(at, 1) : [];
+    const location =
+      other?.location ??
+      (await onThisMachine(input, places.get(index), deps)) ??
+      (yield* fetchAgain(record, input, copy, deps));
+    // A run names it as it began; a plan, as it is named now.
+    found.push({ path: input.location === undefined ? (other?.path ?? input.path) : input.path, location });
+  }
+  return found;
+}
+
+/**
+ * The location of the input on this machine; null if there is none. A single candidate is not read here: if it has changed,
+ * the scan finds a different digest.
+ */
+async function onThisMachine(
+  { path, location, digest }: RecordedInput,
+  known: string | undefined,
+  { cwd, stop }: ImportDeps,
+): Promise<string | null> {
+  const isFetched = path === '-' || isWebAddress(path);
+  const places = [known, location, isFetched ? undefined : resolve(cwd, path)];
+  const existing = places.filter((place) => place !== undefined && existsSync(place)) as string[];
+  const here = [...new Map(existing.map((place) => [realpathSync(place), place])).values()];
+  for (const place of here.length > 1 ? here : []) {
+    if ((await digestFile({ path, location: place }, stop)).digest === digest) return place;
+  }
+  return here[0] ?? null;
+}
+
+/** @throws InputError if it cannot be fetched again */
+async function* fetchAgain(
+  { name, missing }: Recorded,
+  { path, location }: RecordedInput,
+  copy: Copy,
+  deps: ImportDeps,
+): AsyncGenerator<ImportEvent, string> {
+  const details = missing(path);
+  if (path === '-') throw new InputError(`${name} read stdin, and there is no copy of it here`, details);
+  try {
+    const [source, ...more] = await expandInputs([path], deps);
+    if (source && source.from !== 'file' && more.length === 0) {
+      return (yield* fetchSource(source, copy(), deps)).location;
+    }
+  } catch (error) {
+    // The address may have failed because its signature is not stored, so the hint is to name a file.
+    if (error instanceof InputError) throw new InputError(error.message, { ...details, cause: error });
+    throw error;
+  }
+  const was = location !== undefined && basename(location) === basename(path);
+  const message = location === undefined ? 'no such file' : 'not found here';
+  throw new InputError(was ? `${message}; ${name} read it from ${location}` : message, {
+    file: path,
+    ...details,
+  });
+}

@@ -16,7 +16,7 @@ import type { State } from '../state/state.js';
 import { count } from '../util/numbers.js';
 import type { ImportDeps } from './deps.js';
 import { checkAccount } from './plan-file.js';
-import { type Repeated, restoreOptions, valuesOf, withoutValues } from './stored-options.js';
+import { type Repeated, restoreOptions, valuesOf, withoutValues } from './recorded.js';
 import { failedOf, isDone } from './summary.js';
 
 export type Start =
@@ -32,18 +32,11 @@ export type Start =
 
 export const INPUTS: Start = { from: 'inputs' };
 
-const FOLLOWED_LATER = new Set<StoredRun['status']>([
-  'submitted',
-  'running',
-  'crashed',
-  'stopped',
-  'timed_out',
-  'interrupted',
-]);
+const FOLLOWED_LATER = 'submitted running crashed stopped timed_out interrupted'.split(' ');
 
 /** Whether a run has sent everything, and no session has seen how all of its jobs ended. */
 export const isFollowable = ({ finished, status, hasOpenJobs }: StoredRun): boolean =>
-  finished && status !== 'superseded' && (hasOpenJobs || FOLLOWED_LATER.has(status));
+  finished && status !== 'superseded' && (hasOpenJobs || FOLLOWED_LATER.includes(status));
 
 /** Whether a run that was not finished, or whose jobs are followed, may continue. */
 export const isContinuing = (run: StoredRun): boolean => !run.finished || isFollowable(run);
@@ -143,8 +136,8 @@ async function chooseFailed(named: StoredRun | undefined, state: State): Promise
   throw nothing(`run ${run} is unfinished (${isDead ? 'crashed' : status})`, named);
 }
 
-/** What a session has only if it is asked for: a run that timed out could time out again at once. */
-const NEW = { resume: false, full: false, failed: false, waitTimeoutMs: null, waitForLockMs: null } as const;
+/** What a session has only if it is asked for. */
+const ONCE = { resume: false, full: false, failed: false, outcomes: null, dryRun: false } as const;
 
 /** The search for rows at fault needs to see how jobs end. */
 const onFailureOf = ({
@@ -176,13 +169,13 @@ export async function startOfRun(
   const wait = follows || (how.wait ?? kept.wait);
   const options = {
     ...kept,
-    ...NEW,
+    // A run that timed out could time out again at once.
+    ...{ ...ONCE, waitTimeoutMs: null, waitForLockMs: null },
     ...how,
     onFailure: onFailureOf({ onFailure: asked.onFailure, wait }),
     outcomes: how.outcomes ?? kept.outcomes ?? null,
     // Jobs of rows that are sent again, and of a run that has sent everything, are always followed to their end.
-    wait,
-    ...{ failed, dryRun: false },
+    ...{ wait, failed },
   };
   return { start: { from: 'run', run, inputs, isSent: sent }, options };
 }
@@ -197,16 +190,8 @@ export function startOfRunPlan(
   inputs: readonly string[],
   state: State,
 ): { start: Start; options: ImportOptions } {
-  const session = {
-    dryRun: true,
-    resume: false,
-    full: false,
-    failed: false,
-    outcomes: null,
-    plan: undefined,
-  };
   try {
-    const options = { ...restoreOptions(state, run), ...session };
+    const options = { ...restoreOptions(state, run), ...ONCE, dryRun: true, plan: undefined };
     return { start: { from: 'run', run, inputs, isSent: false }, options };
   } catch (cause) {
     if (!(cause instanceof UsageError)) throw cause;
@@ -241,7 +226,7 @@ export function optionsOfPlan(plan: SavedPlan): ImportOptions {
     ...options,
     ...importNumbers(options),
     paths: plan.inputs.map(({ path }) => path),
-    ...{ dryRun: false, resume: false, failed: false, checkProperties: false, rejects: null, outcomes: null },
+    ...{ ...ONCE, full: options.full, checkProperties: false, rejects: null },
     plan: { run: plan.run, digest: plan.digest, created_at: plan.created_at },
   };
 }

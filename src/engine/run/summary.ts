@@ -1,37 +1,130 @@
 /**
- * Accounts for every row of an import, and computes its result from its plan and the records of its requests: what became of
- * its rows, and what is left to send. Pure.
+ * Accounts for every row of an import: what became of it, what is left to send, and the numbers and jobs of its result, from
+ * its plan and the records of its requests (contract §3 "Result"). Pure.
  */
-import { Exit, type ExitCode, InterruptedError, ProfilesError, WaitTimeoutError } from '../errors.js';
 import {
-  isAccepted,
   isRejectedBefore,
   placeOf,
   type RequestRecord,
   type RequestState,
   runJob,
 } from '../model/requests.js';
-import { completedRows, notReplaced, type RowTotals, RunRequests, totalsOf } from '../model/run-requests.js';
-import type {
-  FileRows,
-  MaybeSentTwice,
-  NotSent,
-  Rejection,
-  RowCounts,
-  RunJob,
-  RunStatus,
-  Summary,
-} from '../model.js';
+import { completedRows, type RowTotals, RunRequests, totalsOf } from '../model/run-requests.js';
+import type { FileRows, MaybeSentTwice, NotSent, Rejection, RowCounts, RunJob, Summary } from '../model.js';
 import { isWithin } from '../options/bounds.js';
 import type { ImportOptions, InvalidBound } from '../options.js';
 import { nextStep, rulesOf } from '../send/next.js';
-import { UNSENT } from '../send/request.js';
+import { FOUND, UNSENT } from '../send/request.js';
 import { isShort } from '../service/names.js';
-import { isClosed, REQUESTS, requestStatus } from '../states.js';
+import { classOf, isDoubtful, REQUESTS, requestStatus, wasAcknowledged } from '../states.js';
 import { sum } from '../util/numbers.js';
 
-/** Counts rows so that `read = filtered + rejected + merged + unchanged + submitted + unknown + unsent`. */
-function rowCounts(
+export const OUTCOMES = [
+  'completed',
+  'submitted',
+  'failed',
+  'short',
+  'rejected',
+  'merged',
+  'unchanged',
+  'filtered',
+  'unknown',
+  'unsent',
+] as const;
+export type Outcome = (typeof OUTCOMES)[number];
+
+export interface RowOutcome {
+  outcome: Outcome;
+  /** Number of the request in the run; null if no request had the row. */
+  request: number | null;
+  job_id: string | null;
+  reason: string | null;
+}
+
+/**
+ * The outcome of the rows of a request, except for rows that were merged, unchanged, or left out.
+ * @param chain the request, then the one whose rows it sends again, and so on
+ */
+function outcomeOf(chain: readonly RequestRecord[]): RowOutcome {
+  const [own] = chain as [RequestRecord];
+  // It was given up after its rows were in a job that failed.
+  if (own.state === 'failed')
+    return { ...went(chain.find(({ job }) => job) ?? own), outcome: 'failed', reason: own.reason };
+  const { rows, by } = classOf(chain);
+  switch (rows) {
+    case 'submitted': {
+      const [outcome, reason] = ofJob(by);
+      return { outcome, ...went(by), reason };
+    }
+    case 'unknown':
+      return { outcome: 'unknown', ...went(by), reason: doubtOf(by) };
+    case 'rejected':
+      return { outcome: 'rejected', ...went(own), reason: own.reason };
+    default:
+      return without('unsent', own.reason);
+  }
+}
+
+/** The outcomes of the rows of a request, by what is recorded of them: `sent`, or left out for newer data of their ids. */
+export function outcomesOf(
+  chain: readonly RequestRecord[],
+): Record<'sent' | 'leftOut' | 'doubtful' | 'overtaken', RowOutcome> {
+  const [own, ...above] = chain as [RequestRecord, ...RequestRecord[]];
+  const later = sentLaterReason(own);
+  const doubtful = chain.find(isDoubtful) ?? own;
+  const overtaken = above.find(wasAcknowledged) ?? own;
+  const [outcome, reason] = ofJob(overtaken);
+  return {
+    sent: outcomeOf(chain),
+    leftOut: without('unsent', later),
+    /** Sent before, and it may have arrived then. */
+    doubtful: { outcome: 'unknown', ...went(doubtful), reason: `${doubtOf(doubtful)}; ${later}` },
+    /** Sent before, and acknowledged then. */
+    overtaken: { outcome, ...went(overtaken), reason: [reason, later].filter(Boolean).join('; ') },
+  };
+}
+
+/** The outcome of a row that is in no request, or that its request did not send. */
+export const without = (outcome: Outcome, reason: string | null): RowOutcome => ({
+  outcome,
+  request: null,
+  job_id: null,
+  reason,
+});
+
+export const MERGED = 'merged into an earlier row of the same identifier';
+
+const went = ({ seq, job_id }: RequestRecord): Pick<RowOutcome, 'request' | 'job_id'> => ({
+  request: seq,
+  job_id,
+});
+
+const doubtOf = ({ possibleDuplicate, reason }: RequestRecord): string =>
+  `it may have arrived: ${possibleDuplicate ?? reason ?? FOUND}`;
+
+function ofJob({ job, rows, reason }: RequestRecord): [Outcome, string | null] {
+  if (!job) return ['submitted', reason ?? 'no job tells what became of it'];
+  switch (job.status) {
+    case 'failed':
+      return ['failed', 'its job failed'];
+    case 'unknown':
+      return ['submitted', 'the service no longer knows its job'];
+    case 'completed':
+      return isShort(job, rows)
+        ? ['short', `its job completed ${job.completed_rows ?? 0} of ${job.total_rows ?? rows} rows`]
+        : ['completed', null];
+    default:
+      return ['submitted', null];
+  }
+}
+
+export const sentLaterReason = (r: RequestRecord): string => `sent later by ${r.left_out_by}`;
+
+/**
+ * Counts rows so that `read = filtered + rejected + merged + unchanged + submitted + unknown + unsent`. Of a plan, nothing is
+ * sent yet, so all other rows are unsent.
+ */
+export function countPlanned(
   planned: FileRows,
   { submitted = 0, completed = 0, unknown = 0, ...found }: SomeRows,
 ): RowCounts {
@@ -50,23 +143,21 @@ type SomeRows = Pick<RowTotals, 'rejected' | 'merged' | 'unchanged'> & Partial<R
 
 /** The rows of a run. */
 export const countRows = (planned: FileRows, records: readonly RequestRecord[]): RowCounts =>
-  rowCounts(planned, totalsOf(records));
-
-/** The rows of a plan. Nothing is sent yet, so all other rows are unsent. */
-export const countPlanned: (planned: FileRows, totals: SomeRows) => RowCounts = rowCounts;
+  countPlanned(planned, totalsOf(records));
 
 /** Number of rows that a session that continues the run has to send. */
 function openRows(planned: FileRows, records: readonly RequestRecord[]): number {
   const totals = totalsOf(records);
-  const { unknown = 0, unsent = 0 } = rowCounts(planned, totals);
+  const { unknown = 0, unsent = 0 } = countPlanned(planned, totals);
   return unknown + unsent - totals.given_up;
 }
 
-/** Number of rows that a run that continues will send. @param again whether it sends its failed rows again */
-export function leftToSend(planned: FileRows, requests: RunRequests, again: boolean): number {
-  const failed = again ? sum(failedOf(requests), ({ rows }) => rows) : 0;
-  return openRows(planned, requests.all) + failed;
-}
+/** Number of rows that a run that continues will send. @param failed requests whose rows it sends again */
+export const leftToSend = (
+  planned: FileRows,
+  requests: RunRequests,
+  failed: readonly RequestRecord[],
+): number => openRows(planned, requests.all) + sum(failed, ({ rows }) => rows);
 
 /** Whether an import may continue with this many invalid rows. */
 export function isWithinBound(rows: FileRows, bound: InvalidBound): boolean {
@@ -102,10 +193,6 @@ export const retriesOf = (requests: RunRequests, failed: readonly RequestRecord[
 
 /** Whether its rows count as failed: its job failed, or it was given up. Rejected requests do not count. */
 export const isFailed = (r: RequestRecord): boolean => ['failed', 'refused'].includes(requestStatus(r));
-
-/** Number of rows that were not sent, because their ids were sent later by a request that is not repeated. */
-const leftOutRows = (records: readonly RequestRecord[]): number =>
-  sum(notReplaced(records).filter(isClosed), (r) => r.left_out);
 
 const NEVER_SENT = new Set<RequestState>(['withdrawn', 'waiting', 'divided', 'failed', 'unsent']);
 
@@ -156,9 +243,8 @@ export const withJobs = (
 });
 
 /** @param paths of the run's inputs */
-export function jobsOf(records: readonly RequestRecord[], paths: readonly string[]): RunJob[] {
-  return records.flatMap((r) => (r.job ? [runJob(r.job, r, paths)] : []));
-}
+export const jobsOf = (records: readonly RequestRecord[], paths: readonly string[]): RunJob[] =>
+  records.flatMap((r) => (r.job ? [runJob(r.job, r, paths)] : []));
 
 /** Rows of requests that were sent again although they may have arrived. */
 export function maybeSentTwice(
@@ -192,48 +278,6 @@ export interface Ending {
   failure: unknown;
   /** Valid rows of the runs that its rejects files come from, if they were never sent. */
   notSent?: readonly NotSent[];
-}
-
-/** The `status` of the result document (contract §3 "Result"). */
-export function statusOf(end: Ending): RunStatus {
-  if (end.failure instanceof InterruptedError) return 'interrupted';
-  if (end.failure instanceof WaitTimeoutError) return 'timed_out';
-  if (end.failure) return 'stopped';
-  if (end.mode === 'planned') return 'planned';
-  if (end.mode === 'refused') return 'rejected';
-  if (end.mode === 'held') return 'held';
-  if (notReplaced(end.records).some(isFailed)) return 'failed';
-  if (isPartial(end)) return 'partial';
-  return end.wait ? 'completed' : 'submitted';
-}
-
-const isPartial = ({ rows, records, notSent = [] }: Ending): boolean =>
-  rows.rejected > 0 ||
-  notSent.length > 0 ||
-  (rows.unknown ?? 0) > 0 ||
-  leftOutRows(records) > 0 ||
-  notReplaced(records).some((r) => r.job !== null && isShort(r.job, r.rows)) ||
-  // It was accepted, but the reply named no job, or the job no longer exists: the outcome of its rows is
-  // unknown.
-  notReplaced(records).some(
-    (r) => isAccepted(r) && r.rows > 0 && (r.job === null || r.job.status === 'unknown'),
-  );
-
-/**
- * The exit code (contract §7). If several apply, the first of 4, 6, 7, 3, 5. An interrupt always takes
- * precedence.
- */
-export function exitOf(end: Ending): ExitCode {
-  const { failure } = end;
-  if (failure instanceof InterruptedError) return failure.exit;
-  if (failure && !(failure instanceof WaitTimeoutError)) {
-    return failure instanceof ProfilesError ? failure.exit : Exit.unexpected;
-  }
-  if (notReplaced(end.records).some(isFailed)) return Exit.jobFailed;
-  if (failure) return Exit.waiting;
-  if (end.mode === 'planned') return end.rows.rejected > 0 ? Exit.rejected : Exit.done;
-  if (end.mode === 'held') return Exit.held;
-  return end.mode === 'refused' || isPartial(end) ? Exit.rejected : Exit.done;
 }
 
 /** The most rejections in the result document. */

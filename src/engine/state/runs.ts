@@ -54,7 +54,7 @@ export interface StoredRun {
   summary: Summary | null;
   /** Configured name of the account, or null. */
   named_account: string | null;
-  /** Hash by which an import finds an unfinished run of the same content (`identityOf` in `run/identity.ts`). */
+  /** Hash by which an import finds an unfinished run of the same content (`identityOf` in `run/record.ts`). */
   identity: string;
   /** Nothing is left to send. Jobs may be unfinished. */
   finished: boolean;
@@ -68,7 +68,7 @@ export interface StoredRun {
   machine: string;
   /** The runs whose place it took, and those whose place these took. */
   replaces: readonly string[];
-  /** The options of the import, without private values (`run/stored-options.ts`). */
+  /** The options of the import, without private values (`run/recorded.ts`). */
   options: unknown;
   inputs: RunInput[];
 }

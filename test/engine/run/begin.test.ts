@@ -1,7 +1,7 @@
 /** The locks of an import, and what it marks as crashed once it has them. */
 import { expect } from 'vitest';
 import { LockedError } from '../../../src/engine/errors.js';
-import { takeLocks } from '../../../src/engine/run/locks.js';
+import { takeLocks } from '../../../src/engine/run/door.js';
 import { aRun, SCOPE, test } from '../state/support/state.js';
 
 const input = (kind: 'companies' | 'users') => ({ ...aRun().inputs[0]!, kind });

@@ -3,8 +3,8 @@
 import { describe, expect, test } from 'vitest';
 import type { RequestRecord } from '../../../src/engine/model/requests.js';
 import { RunRequests } from '../../../src/engine/model/run-requests.js';
-import { givenUpWarnings, leftOutWarnings } from '../../../src/engine/run/report.js';
-import { isDone, statusOf } from '../../../src/engine/run/summary.js';
+import { givenUpWarnings, leftOutWarnings, statusOf } from '../../../src/engine/run/report.js';
+import { isDone } from '../../../src/engine/run/summary.js';
 import { recordedRange } from '../support/rows.js';
 
 const FILE = ['a.csv'];

@@ -14,15 +14,14 @@ import type { RequestRecord } from '../../../src/engine/model/requests.js';
 import { completedRows } from '../../../src/engine/model/run-requests.js';
 import type { Rejection, RowCounts } from '../../../src/engine/model.js';
 import type { InvalidBound } from '../../../src/engine/options.js';
+import { exitOf, statusOf } from '../../../src/engine/run/report.js';
 import {
   countPlanned,
   type Ending,
-  exitOf,
   isWithinBound,
   jobsOf,
   keepFirst,
   maybeSentTwice,
-  statusOf,
 } from '../../../src/engine/run/summary.js';
 import type { Job } from '../../../src/engine/service/contract.js';
 import { recordedRange } from '../support/rows.js';

@@ -1,68 +1,23 @@
 /**
- * Records how a run read the rows that it rejected, and applies the same rules when the rejects file is
- * imported. So the fixed rows become the same items as in the original import (contract §3 "Rejects"). A file beside the
- * rejects file, at its path plus `.json`, has the record for machines whose state does not know the run. It has no cell
- * values; values of `set` are keyed digests.
+ * Reads a rejects file as its run read the rows, so that the fixed rows become the same items as in the original import
+ * (contract §3 "Rejects"). If that run sent nothing, its valid rows would be forgotten, so such an import names them.
  */
-import { createHash, createHmac } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
-import { basename, resolve } from 'node:path';
-import { InputError, StateError, UsageError } from '../errors.js';
-import { bytesOf, hashesOf } from '../fingerprints/tables.js';
-import type { Kind } from '../model.js';
+import { resolve } from 'node:path';
+import { UsageError } from '../errors.js';
+import type { Kind, NotSent } from '../model.js';
 import type { MappingRules } from '../options/mapping-rules.js';
 import type { ImportOptions } from '../options.js';
-import {
-  type AgainOptions,
-  cellType,
-  isOrigin,
-  mergeRules,
-  type OpenedInput,
-  ORIGIN_MEMBER,
-  OWN_PREFIX,
-  type RejectsHead,
-} from '../read/index.js';
-import type { RejectsRecord } from '../state/rejects.js';
-import type { State } from '../state/state.js';
-import { fileTrouble } from '../util/file-trouble.js';
-import { replaceFile } from '../util/replace-file.js';
-import { obstacle } from '../util/written-file.js';
+import type { Scanned } from '../plan/plan.js';
+import { type AgainOptions, mergeRules, type RejectsHead } from '../read/index.js';
+import { sameScope } from '../state/access.js';
+import type { RejectsRecord, WrittenRejects } from '../state/rejects.js';
+import type { StoredRun } from '../state/runs.js';
+import type { Scope, State } from '../state/state.js';
+import { count } from '../util/numbers.js';
 import type { Reading } from './origin-schema.js';
-import type { Unsent } from './unsent.js';
-
-/**
- * How one input of a run was read: all that its rejects file needs.
- * @param types of a CSV's columns, as the plan decided them. @param key of the digests
- */
-export function readingOf(
-  input: OpenedInput,
-  types: readonly MappingRules['types'][number][1][],
-  key: string,
-): Reading {
-  const { path, kind, idColumn: id, companyIdColumn: companyId, rules, targets, csv } = input;
-  const { maxCellBytes, maxColumns, maxDepth } = input;
-  const decided = targets.flatMap(({ role, column }, index): MappingRules['types'][number][] =>
-    role === 'metadata' && types[index] !== undefined ? [[column, types[index]]] : [],
-  );
-  // A type that the user chose takes precedence over the one that the plan decided.
-  const pinned = rules.types.filter(([, type]) => type !== 'auto');
-  const set = rules.set.map(([name, value]) => [name, digestOf(name, value, key)] as const);
-  return {
-    ...{ path, kind, id, companyId, maxCellBytes, maxColumns, maxDepth, excelText: csv?.excelText },
-    columns: targets.map(({ column }) => column).filter((column) => !column.startsWith(OWN_PREFIX)),
-    rules: { ...rules, set, types: [...new Map([...decided, ...pinned])] },
-  };
-}
-
-const digestOf = (name: string, value: string, key: string): string =>
-  createHmac('sha256', key)
-    .update(JSON.stringify([name, value]))
-    .digest('hex');
-
-/** The key for hashes of rejected rows, derived from the secret of the state. Hexadecimal. */
-export const rowKey = (secret: Buffer): string =>
-  createHash('sha256').update('rejected rows:').update(secret).digest('hex');
+import { sealed } from './recorded.js';
+import { digestOf, readOrigin, rowKey, type Unsent } from './rejects-form.js';
+import type { Ending } from './summary.js';
 
 /**
  * Returns the options for reading a rejects file: those with which its run read the rows, overridden by
@@ -193,59 +148,75 @@ function checkSet(
   });
 }
 
-/** The version of the format. */
-const VERSION = 1;
-
-/** A record without what holds on one machine only. */
-type Origin = Omit<RejectsRecord, 'location' | 'mark'> & {
-  /** The key of its hashes and digests. Hexadecimal. */
-  key: string;
-};
-
-/** The file beside a rejects file. */
-const originPath = (rejects: string): string => `${rejects}.json`;
-
-/** Whether a file that no import has written stands where the file beside this rejects file would. */
-export const isOriginTaken = (rejects: string): boolean =>
-  existsSync(originPath(rejects)) &&
-  obstacle(originPath(rejects), { name: 'of an import', isOne: isOrigin }) !== null;
-
-/** @param rejects absolute path of the rejects file. @throws StateError */
-export async function writeOrigin(rejects: string, { unedited, unsent, ...origin }: Origin): Promise<void> {
-  if (isOriginTaken(rejects)) return;
-  const hashes = Buffer.from(bytesOf(unedited)).toString('base64');
-  // How its options read the other rows stays in the state.
-  const { rows, inputs } = (unsent ?? {}) as Partial<Unsent>;
-  const left = unsent ? { rows, inputs } : null;
-  const content = { [ORIGIN_MEMBER]: VERSION, ...origin, unsent: left, unedited: hashes };
-  const path = originPath(rejects);
-  await replaceFile(path, `${JSON.stringify(content, null, 2)}\n`).catch((error: NodeJS.ErrnoException) => {
-    throw new StateError(`${path}: cannot be written: ${fileTrouble(error.code)}`, {
-      hint: 'make room on the disk',
-      cause: error,
-    });
-  });
+/** Null if it sent its rows, or had none to send. */
+export function unsentOf(
+  { inputs }: Scanned,
+  { mode, rows }: Pick<Ending, 'mode' | 'rows'>,
+  options: ImportOptions,
+  { state, cwd }: { state: State; cwd: string },
+): Unsent | null {
+  if (mode === 'sent' || !rows.unsent) return null;
+  return {
+    rows: rows.unsent,
+    inputs: inputs.map(({ opened, scan: { digest, rows } }) => ({
+      path: opened.path,
+      digest,
+      valid: rows.read - rows.filtered - rows.rejected,
+      filtered: rows.filtered,
+    })),
+    options: sealed(options, state.secret),
+    cwd,
+  };
 }
 
 /**
- * Reads the file beside a rejects file. Null if there is none, or if it belongs to another run.
- * @param rejects absolute path of the rejects file
- * @throws InputError if it is damaged
+ * What the runs of these rejects files did not send, and no later run has sent to the same service; and the warnings
+ * about it.
+ * @param scope null: any service
  */
-async function readOrigin(rejects: string, run: string): Promise<(Origin & { written_at: '' }) | null> {
-  const bytes = await readFile(originPath(rejects)).catch(() => null);
-  if (bytes === null || !isOrigin(bytes)) return null;
-  try {
-    const { originSchema } = await import('./origin-schema.js'); // zod loads slowly
-    const { [ORIGIN_MEMBER]: _, unedited, ...origin } = originSchema.parse(JSON.parse(bytes.toString()));
-    for (const [column, type] of origin.reading.rules.types) cellType(type, column);
-    if (origin.run !== run && origin.owner !== run) return null;
-    return { ...origin, written_at: '', unedited: hashesOf(Buffer.from(unedited, 'base64')) };
-  } catch (error) {
-    throw new InputError('is not as the import wrote it, so the rejects file beside it cannot be read', {
-      file: originPath(basename(rejects)),
-      hint: 'restore the file, or remove it and say what the columns are',
-      cause: error,
-    });
+export async function notSentBefore(
+  { inputs }: Scanned,
+  { state, scope }: { state: State; scope: Scope | null },
+): Promise<{ notSent: NotSent[]; warnings: string[] }> {
+  const records = inputs.flatMap(({ opened }) => opened.again?.records ?? []);
+  const all = records.length === 0 ? [] : await state.runs.all();
+  const known = all.filter((run) => scope === null || sameScope(run.scope, scope));
+  const here = new Set(inputs.map(({ scan }) => scan.digest));
+  const found = new Map<string, NotSent>();
+  for (const record of records) {
+    const { rows = 0, inputs = [] } = (record.unsent ?? {}) as Partial<Unsent>;
+    const left = inputs.filter(
+      (input) => input.valid > 0 && !here.has(input.digest) && !isSentSince(record, input, known),
+    );
+    if (left.length === 0) continue;
+    const valid = left.reduce((sum, input) => sum + input.valid, 0);
+    const files = left.map(({ path }) => path);
+    found.set(record.owner, { run: record.run, files, rows: Math.min(valid, rows) });
   }
+  const notSent = [...found.values()];
+  const warnings = notSent.map(
+    ({ run, files, rows }) =>
+      `${count(rows, 'valid row')} of ${files.join(', ')} ${rows === 1 ? 'was' : 'were'} not sent by run ${run}`,
+  );
+  const unknown = inputs.flatMap(({ opened: { path, isRejects, again } }) =>
+    isRejects && !again
+      ? `${path}: this state does not know its run; if that sent nothing, its valid rows are still to be sent`
+      : [],
+  );
+  return { notSent, warnings: [...warnings, ...unknown] };
 }
+
+/** Whether a later run has sent all that the input had to send. */
+const isSentSince = (
+  { written_at }: Pick<WrittenRejects, 'written_at'>,
+  { digest, filtered }: Unsent['inputs'][number],
+  known: readonly StoredRun[],
+): boolean =>
+  known.some(({ started_at, status, finished, inputs, summary }) => {
+    if (started_at < written_at || summary === null) return false;
+    if (['rejected', 'held', 'superseded'].includes(status) || (!finished && summary.rows.unsent))
+      return false;
+    return inputs.some(
+      (input, at) => input.digest === digest && (summary.files[at]?.rows.filtered ?? 0) <= filtered,
+    );
+  });
