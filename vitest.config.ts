@@ -4,7 +4,7 @@
  */
 import { configDefaults, defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 
-const OTHERS = ['page', 'postgres', 'proxy'];
+const OTHERS = ['contract', 'page', 'postgres', 'proxy'];
 
 /** They start many processes or run for long, and would make `npm test` take minutes longer. */
 const PROCESSES = [
@@ -72,6 +72,7 @@ export default defineConfig({
         isolate: false,
       }),
       project('processes', PROCESSES),
+      project('contract', ['test/contract/*.test.ts'], { globalSetup: ['test/contract/install.ts'] }),
       project('proxy', ['test/proxy/*.test.ts']),
       project('page', ['test/page/*.test.ts'], { maxWorkers: 1 }),
       project('postgres', process.env.PROFILES_TEST_STATE ? ON_EITHER : ['test/postgres/*.test.ts'], {
