@@ -78,7 +78,6 @@ export default defineConfig({
       project('postgres', process.env.PROFILES_TEST_STATE ? ON_EITHER : ['test/postgres/*.test.ts'], {
         exclude: [...configDefaults.exclude, ...OF_FILES],
         globalSetup: ['test/support/postgres-setup.ts'],
-        setupFiles: ['test/support/postgres-clean.ts'],
       }),
     ],
   },

@@ -7,7 +7,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { built, profiles } from '../support/child.js';
 import { scratch } from '../support/cli.js';
-import { commandsIn } from '../support/runner-log.js';
+import { commandsIn } from '../support/printed.js';
 
 beforeAll(built);
 

@@ -7,7 +7,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { World } from '../../src/cli/context.js';
 import { COMMANDS, commandTree } from '../../src/cli/main.js';
 import { cli, scratch } from '../support/cli.js';
-import { shellWords } from '../support/shell-words.js';
+import { shellWords } from '../support/sh.js';
 import { hurried } from './place.js';
 import { saidOf } from './said.js';
 

@@ -17,7 +17,7 @@ import {
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { cli, scratch } from '../support/cli.js';
-import { asRoot, OTHER } from '../support/other-user.js';
+import { asRoot, OTHER } from '../support/child.js';
 
 let cwd: string;
 let state: string;

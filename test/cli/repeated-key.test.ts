@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { httpServer } from '../engine/service/support/servers.js';
+import { httpServer } from '../support/servers.js';
 import { cli, scratch } from '../support/cli.js';
 
 const TOKEN = 'sk_live/51H8x7Ab';

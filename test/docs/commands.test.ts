@@ -5,13 +5,10 @@ import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hurried, makePlace, type Place, TOKEN } from '../cli/place.js';
-import { built } from '../support/child.js';
+import { built, printedJson } from '../support/child.js';
 import { cli, scratch } from '../support/cli.js';
-import { shellWords } from '../support/shell-words.js';
+import { shellWords } from '../support/sh.js';
 import { type Block, blocksOf, PAGES, ROOT, read } from './documents.js';
-
-const { href } = new URL('../../scripts/printed-json.mjs', import.meta.url);
-const { printedJson } = (await import(href)) as { printedJson(stream: unknown): Promise<unknown> };
 
 const BLOCKS = PAGES.flatMap(blocksOf).filter(({ notRun }) => notRun === null);
 const named = (blocks: readonly Block[]) =>

@@ -4,7 +4,7 @@ import { chmodSync, chownSync, mkdirSync, readdirSync, statfsSync } from 'node:f
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
 import { BIN, built, type ChildOptions, node } from '../support/child.js';
-import { copyOfCommand, OTHER } from '../support/other-user.js';
+import { copyOfCommand, OTHER } from '../support/child.js';
 import { type Outcome, outcomeOf, workspace } from '../support/workspace.js';
 import { balance, type Companies } from './support.js';
 

@@ -5,7 +5,7 @@ import { createServer, type Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { JOB } from '../engine/service/support/client.js';
-import { http, listen } from '../engine/service/support/servers.js';
+import { http, listen } from '../support/servers.js';
 import { COMPLETED, type Exchange, type Strike } from '../support/fault-server.js';
 import { workspace } from '../support/workspace.js';
 import { fates } from './faults.js';

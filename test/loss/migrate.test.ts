@@ -6,7 +6,7 @@ import { allScopes } from '../../src/engine/state/access.js';
 import type { Backend } from '../../src/engine/state/backend.js';
 import { COPIED, migrateState } from '../../src/engine/state/copy.js';
 import { openSqlite } from '../../src/engine/state/sqlite/backend.js';
-import { contentOf as contentIn, fill } from '../support/filled-state.js';
+import { contentOf as contentIn, fill } from './support.js';
 import { onPostgres } from '../support/state.js';
 import { workspace } from '../support/workspace.js';
 

@@ -1,7 +1,7 @@
 /** The model beside the real machine: runs commands, and holds what they say against what arrived. */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { shellWords } from '../support/shell-words.js';
+import { shellWords } from '../support/sh.js';
 import { ALL_WELL, type Circumstances, Machine, type Ran } from './machine.js';
 import type { Data, Document, Model, Row, RowOutcome, Run } from './model.js';
 import {

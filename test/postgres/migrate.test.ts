@@ -6,7 +6,7 @@ import { COPIED, migrateState } from '../../src/engine/state/copy.js';
 import { openPostgres } from '../../src/engine/state/postgres/backend.js';
 import { openSqlite } from '../../src/engine/state/sqlite/backend.js';
 import { FaultServer } from '../support/fault-server.js';
-import { contentOf, fill } from '../support/filled-state.js';
+import { contentOf, fill } from '../loss/support.js';
 import { PASSWORD } from '../support/postgres.js';
 import { Machine } from '../support/workspace.js';
 import { hasPostgres, locationOf, testOn, ways } from './support.js';

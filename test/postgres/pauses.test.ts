@@ -6,7 +6,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { built } from '../support/child.js';
 import { cli } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';
-import { canStandStill, pointsOf, standingStill } from '../support/stand-still.js';
+import { canStandStill, pointsOf, standingStill } from '../support/child.js';
 import { Machine } from '../support/workspace.js';
 import { checkSessions, companiesOf, idsOf } from './sessions.js';
 import { hasPostgres, newSchema, server } from './support.js';

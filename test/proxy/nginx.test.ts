@@ -6,7 +6,7 @@
  * program's own waiting is shortened.
  */
 import { describe, expect, test } from 'vitest';
-import { closedPort } from '../engine/service/support/servers.js';
+import { closedPort } from '../support/servers.js';
 import { resumeToTheEnd } from '../loss/support.js';
 import { startNginx, withNginx } from './nginx.js';
 import { expectDone, page, SEND, Sender, startService } from './support.js';

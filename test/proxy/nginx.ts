@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished, test } from 'vitest';
-import { closedPort } from '../engine/service/support/servers.js';
+import { closedPort } from '../support/servers.js';
 import { scratch } from '../support/cli.js';
 
 /** Debian puts it where only an administrator's PATH leads. */

@@ -1,6 +1,5 @@
 /** The data: who may read it, what a restart, a reset, another process and a clock that is set back leave of it. */
-import { mkdtempSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Worker } from 'node:worker_threads';
 import { DatabaseSync } from '@photostructure/sqlite';
@@ -8,9 +7,8 @@ import { describe, expect } from 'vitest';
 import { StateError } from '../../src/engine/errors.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { openSandboxData } from '../../src/sandbox/world.js';
+import { scratch as folder } from '../support/cli.js';
 import { COMPANY, get, post, timed as test, USERS } from './http.js';
-
-const folder = (): string => mkdtempSync(join(tmpdir(), 'profiles-test-'));
 
 const submit = async (sandbox: Sandbox, ...users: object[]) =>
   (await post(sandbox, USERS, { users })).json() as { job_id: string; links: string };

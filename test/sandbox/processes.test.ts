@@ -1,20 +1,31 @@
 /** What several processes make of one folder of data, and what SIGKILL leaves of it. */
-import { mkdtempSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { openSandboxData, type World } from '../../src/sandbox/world.js';
-import { type SandboxProcess, startSandboxProcess } from '../support/sandbox-process.js';
+import { built, printedJson, profiles } from '../support/child.js';
+import { scratch } from '../support/cli.js';
 import { send, USERS } from './http.js';
 
-const folder = (): string => mkdtempSync(join(tmpdir(), 'profiles-test-'));
+beforeAll(built);
+
+interface SandboxProcess {
+  url: string;
+  /** No handler of the process runs. */
+  kill(): Promise<unknown>;
+}
+
 const TOMORROW = { now: () => Date.now() + 86_400_000 };
 
 async function started(dataDir: string): Promise<SandboxProcess> {
-  const child = await startSandboxProcess({ dataDir, ports: { eu: null } });
-  onTestFinished(() => child.kill());
-  return child;
+  const ports = ['--port', '0', '--lookup-port', '0', '--eu-port', '0', '--no-page'];
+  const child = profiles(['sandbox', '--data', dataDir, ...ports, '--json'], { cwd: dataDir });
+  const kill = (): Promise<unknown> => {
+    child.kill('SIGKILL');
+    return child.ended;
+  };
+  onTestFinished(() => void kill());
+  const { base_url: url } = (await printedJson(child.process.stdout)) as { base_url: string };
+  return { url, kill };
 }
 
 /** The data as they are when every job has completed. */
@@ -27,13 +38,13 @@ function dataOf(dataDir: string): World {
 const submit = (to: SandboxProcess, users: object[]): ReturnType<typeof send> =>
   send(to.url + USERS, {
     method: 'POST',
-    headers: { authorization: `Token ${to.token}` },
+    headers: { authorization: 'Token any' },
     body: JSON.stringify({ users }),
   });
 
 describe('several processes', () => {
   it('create the data together if all start in an empty folder at once', async () => {
-    const dir = folder();
+    const dir = scratch();
     const all = await Promise.all([started(dir), started(dir), started(dir)]);
     const replies = await Promise.all(all.map((one) => submit(one, [{ user_id: 'u' }])));
     const ids = replies.map((reply) => (reply.json() as { job_id: string }).job_id);
@@ -42,7 +53,7 @@ describe('several processes', () => {
   });
 
   it('lose no updates to the same profiles', async () => {
-    const dir = folder();
+    const dir = scratch();
     const both = await Promise.all([started(dir), started(dir)]);
     const rounds = 25;
     const ids = Array.from({ length: 20 }, (_, i) => `u-${i}`);
@@ -67,7 +78,7 @@ describe('several processes', () => {
 
 describe('SIGKILL under load', () => {
   it('keeps everything that was acknowledged, and no partial request', async () => {
-    const dir = folder();
+    const dir = scratch();
     const acknowledged: { job: string; ids: string[] }[] = [];
     const unknown: string[][] = [];
     let request = 0;

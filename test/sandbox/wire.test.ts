@@ -2,18 +2,16 @@
 import { readFileSync } from 'node:fs';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import ajvFormats from 'ajv-formats';
-import { afterEach, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Limits } from '../../src/sandbox/index.js';
 import { ManualClock, test } from '../support/sandbox.js';
 import {
   checkReply,
   checkRequest,
-  startWireServer,
   type WireExample,
-  type WireServer,
   wireExamples,
 } from '../support/wire.js';
-import { post, type Reply, send } from './http.js';
+import { post, send } from './http.js';
 
 interface Operation {
   operationId: string;
@@ -62,7 +60,6 @@ function requestProblems({ method, path, body }: WireExample['request']): string
   return against([...place, 'requestBody', 'content', 'application/json', 'schema'], body);
 }
 
-const JSON_TYPE = { 'content-type': 'application/json' };
 const examples = wireExamples();
 const isJson = ({ reply }: WireExample): boolean => reply.body !== undefined;
 
@@ -161,45 +158,5 @@ describe('OpenAPI', () => {
     expect(replyProblems('GET', path, 200, { ...job, end_time: 5 })).toEqual([
       '/end_time must be string,null',
     ]);
-  });
-});
-
-describe('the server that answers from the examples', () => {
-  let server: WireServer | undefined;
-  afterEach(() => server?.stop());
-  const ask = (url: string, headers: Record<string, string> = {}, body?: string): Promise<Reply> =>
-    send(url, {
-      method: body === undefined ? 'GET' : 'POST',
-      headers: { authorization: 'Token KEY', ...headers },
-      ...(body === undefined ? {} : { body }),
-    });
-
-  test('serves the examples for one place in order, and repeats the last', async () => {
-    server = await startWireServer(wireExamples('job-processing', 'job-completed', 'embeds'));
-    const url = `${server.baseUrl}/v1/background_jobs/urn%3Aexample%3Ajobs%2F42`;
-    const states: unknown[] = [];
-    for (let i = 0; i < 3; i++) states.push(((await ask(url)).json() as { status: string }).status);
-    expect(states).toEqual(['processing', 'completed', 'completed']);
-    expect((await ask(`${server.lookupBaseUrl}/api/v1/analytics/exports/lookups/embeds`)).status).toBe(200);
-    expect([server.violations, server.requests.length]).toEqual([[], 4]);
-  });
-
-  test.for<[path: string, headers: Record<string, string>, body: string | undefined, says: string]>([
-    ['/v1/background_jobs/urn:example:jobs/42', {}, undefined, 'no operation'],
-    ['/v1/background_jobs/a', { authorization: 'Bearer KEY' }, undefined, 'Authorization'],
-    ['/v1/background_jobs/a', { 'x-api': '1' }, undefined, 'header x-api'],
-    ['/api/v1/analytics/exports/lookups/embeds', {}, undefined, 'no operation'],
-    ['/v1/companies/identify', {}, '{"company_id":"1"}', 'Content-Type'],
-    [
-      '/v1/users/bulk_identify',
-      JSON_TYPE,
-      '{"users":[{"user_id":"1","name":"A"}]}',
-      'users[0]: unexpected key name',
-    ],
-    ['/v1/users/bulk_identify', JSON_TYPE, '{"users":[{"user_id":1}]}', 'user_id is 1'],
-  ])('notes what is wrong with %s %j %s', async ([path, headers, body, says]) => {
-    server = await startWireServer(examples);
-    await ask(server.baseUrl + path, headers, body);
-    expect(server.violations.join('\n')).toContain(says);
   });
 });

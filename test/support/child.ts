@@ -3,13 +3,17 @@
  * start.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { existsSync, mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { expireLeases, onPostgres, stateEnv } from './state.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
+const { href } = new URL('../../scripts/printed-json.mjs', import.meta.url);
+/** Resolves with the JSON document that a stream begins with, as soon as it is whole. */
+export const { printedJson } = (await import(href)) as { printedJson(stream: unknown): Promise<unknown> };
+
 /** The file of the command, which npm links. */
 export const BIN = join(ROOT, 'bin/profiles.js');
 
@@ -157,4 +161,73 @@ function isFresh(): boolean {
   );
   const newest = Math.max(...[...sources, join(ROOT, 'build.mjs'), join(ROOT, 'package.json')].map(timeOf));
   return timeOf(join(ROOT, 'dist/main.cjs')) > newest;
+}
+
+/** Another user of the machine, whom only root can act for: `nobody`. Null if this user is not root. */
+export const OTHER = process.geteuid?.() === 0 ? 65_534 : null;
+
+/** The name of a test that needs another user. It says when the test is left out. */
+export const asRoot = (name: string): string =>
+  OTHER === null ? `${name} (left out: only root can make files of another user)` : name;
+
+/**
+ * Copies the built command and what it loads to a folder, where another user can read it: the checkout may be below a
+ * folder that only root may enter.
+ * @returns the file of the command
+ */
+export function copyOfCommand(folder: string): string {
+  mkdirSync(folder, { mode: 0o755 });
+  const native = ['@photostructure/sqlite', 'node-gyp-build'].map((name) => `node_modules/${name}`);
+  for (const part of ['package.json', 'bin', 'dist', ...native]) {
+    cpSync(join(ROOT, part), join(folder, part), {
+      recursive: true,
+      filter: (path) => !path.endsWith('.ts'),
+    });
+  }
+  return join(folder, 'bin/profiles.js');
+}
+
+const HOOK = resolve(import.meta.dirname, '../loss/intercept.mjs');
+/** One of this many points is tried; all of them with `PAUSES=all`. */
+const STEP = 20;
+
+/** The points to try out of `count`, from 1. */
+export function pointsOf(count: number): number[] {
+  const step = process.env.PAUSES === 'all' ? 1 : STEP;
+  return Array.from({ length: Math.ceil(count / step) }, (_, index) => 1 + index * step);
+}
+
+export const canStandStill = process.platform === 'linux';
+
+/**
+ * Runs the built command so that it stops itself (SIGSTOP) at a point between two requests where time may pass.
+ * @param nth it stops between this request and the next one
+ * @param point number of the point, from 1
+ */
+export function standingStill(
+  argv: readonly string[],
+  { nth, point }: { nth: number; point: number },
+  { cwd, env }: { cwd: string; env: Record<string, string> },
+): Child & {
+  /** Resolves when it has stopped, or has ended. */
+  settled(): Promise<'still' | 'ended'>;
+  /** The number of points, after it has ended. */
+  points(): number;
+} {
+  const count = join(cwd, 'points');
+  const child = node(['--import', HOOK, BIN, ...argv], {
+    cwd,
+    env: { ...env, STOP_AT: `${nth}:${point}`, STOP_COUNT: count },
+  });
+  const { process } = child;
+  const isStill = (): boolean => /^\d+ \(.*\) T/.test(readFileSync(`/proc/${process.pid}/stat`, 'utf8'));
+  const hasEnded = (): boolean => process.exitCode !== null;
+  return {
+    ...child,
+    async settled() {
+      await expect.poll(() => hasEnded() || isStill(), { timeout: 60_000 }).toBe(true);
+      return hasEnded() ? 'ended' : 'still';
+    },
+    points: () => Number(readFileSync(count, 'utf8')),
+  };
 }

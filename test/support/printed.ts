@@ -1,5 +1,5 @@
 /**
- * Commands that output shows to be pasted. Each stands on a line of its own below its purpose, or on several with
+ * What output says to shells and runners. Commands that it shows are to be pasted. Each stands on a line of its own below its purpose, or on several with
  * backslashes, and a fresh shell understands it.
  */
 import type { World } from '../../src/cli/context.js';
@@ -52,4 +52,27 @@ export async function pasteAll(stderr: string, world: World): Promise<void> {
     const program = await commandTree(words, world, () => async () => {});
     await program.parseAsync(words, { from: 'user' });
   }
+}
+
+interface RunnerCommand {
+  name: string;
+  data: string;
+}
+
+/** What a comparison by the rules of a language skips. */
+const SKIPPED = /[\p{Cc}\p{Cf}\p{Mn}\p{Me}\p{Default_Ignorable_Code_Point}]/gu;
+
+/**
+ * The commands in a log, whether a runner of GitHub Actions knows their names or not: as it reads them
+ * (actions/runner: OutputManager.cs, ActionCommand.cs).
+ */
+export function commandsIn(log: string): RunnerCommand[] {
+  return log.split(/\r\n|\r|\n/).flatMap((line) => {
+    const readings = [line, line.trimStart(), line.replace(SKIPPED, ''), line.trim().replace(SKIPPED, '')];
+    for (const reading of readings) {
+      const named = /^\s*::(.*?)::(.*)/s.exec(reading) ?? /##\[(.*?)\](.*)/s.exec(reading);
+      if (named) return [{ name: named[1]!.split(' ')[0]!, data: named[2]! }];
+    }
+    return [];
+  });
 }

@@ -62,3 +62,14 @@ export const test = base.extend<SandboxFixtures>({
     await use(await start(sandboxOptions));
   },
 });
+
+/** Submits `n` companies without the product's own client, and returns the id of their job. */
+export async function submitCompanies(sandbox: Sandbox, n = 3): Promise<string> {
+  const companies = Array.from({ length: n }, (_, i) => ({ company_id: `c${i}` }));
+  const reply = await fetch(`${sandbox.url}/v1/companies/bulk_identify`, {
+    method: 'POST',
+    headers: { authorization: `Token ${sandbox.token}`, 'content-type': 'application/json' },
+    body: JSON.stringify({ companies }),
+  });
+  return ((await reply.json()) as { job_id: string }).job_id;
+}

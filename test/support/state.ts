@@ -5,7 +5,7 @@
 import { createHash } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { resolve } from 'node:path';
-import { inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import { lockOf } from '../../src/engine/state/postgres/database.js';
 import { openState as open, type State } from '../../src/engine/state/state.js';
 import { clientOf } from './postgres.js';
@@ -79,7 +79,8 @@ export function expireLeases(folder: string): void {
     stateSql(folder, `UPDATE leases SET beat_at = ${past}, expires_at = ${past}`);
 }
 
-/** Called at the end of each test file. */
-export function dropSchemas(): void {
-  if (schemas.size > 0) clientOf(server()).drop(...schemas);
-}
+// At the end of each test file.
+if (onPostgres)
+  afterAll(() => {
+    if (schemas.size > 0) clientOf(server()).drop(...schemas);
+  });

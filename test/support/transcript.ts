@@ -11,15 +11,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { afterAll, describe, expect, test } from 'vitest';
+import { printedJson } from './child.js';
 import { cli, scratch, typing } from './cli.js';
 import { fastClock } from './clock.js';
 import { freePort } from './postgres.js';
 import { onOneLine } from './printed.js';
 import { sh } from './sh.js';
-import { shellWords } from './shell-words.js';
-
-const { href } = new URL('../../scripts/printed-json.mjs', import.meta.url);
-const { printedJson } = (await import(href)) as { printedJson(stream: unknown): Promise<unknown> };
+import { shellWords } from './sh.js';
 
 const FIXTURES = join(import.meta.dirname, '../../fixtures');
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/engine/util/clock.js';
-import { httpServer } from '../../engine/service/support/servers.js';
+import { httpServer } from '../../support/servers.js';
 import { type CliOptions, cli } from '../../support/cli.js';
 
 const TOKEN = 'key-0123456789-abcd';

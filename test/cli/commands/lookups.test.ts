@@ -1,5 +1,5 @@
 import { describe, expect } from 'vitest';
-import { httpServer } from '../../engine/service/support/servers.js';
+import { httpServer } from '../../support/servers.js';
 import { type CliOptions, cli } from '../../support/cli.js';
 import { environmentOf, test } from '../../support/sandbox.js';
 

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
 import type { Summary } from '../../../src/engine/model.js';
-import { httpServer, listen } from '../../engine/service/support/servers.js';
+import { httpServer, listen } from '../../support/servers.js';
 import { profiles } from '../../support/child.js';
 import { cli, scratch } from '../../support/cli.js';
 import { FaultServer } from '../../support/fault-server.js';

@@ -11,7 +11,7 @@ import {
   writeOut,
 } from '../../../src/cli/output/terminal.js';
 import { ConfigError } from '../../../src/engine/errors.js';
-import { commandsIn } from '../../support/runner-log.js';
+import { commandsIn } from '../../support/printed.js';
 import { sink } from '../../support/sink.js';
 import { times } from '../../support/times.js';
 

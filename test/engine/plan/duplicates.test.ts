@@ -1,8 +1,7 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { DuplicateFinder } from '../../../src/engine/plan/duplicates.js';
+import { collectGarbage } from '../../support/measure.js';
 
 it('counts rows whose identifier stood earlier, and knows which identifiers repeat', () => {
   const id = fc
@@ -59,10 +58,8 @@ it.each([
 
 /** Bytes of typed arrays that are in use. */
 async function memory(): Promise<number> {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
   for (let turn = 0; turn < 2; turn++) {
-    collect();
+    collectGarbage();
     await new Promise((resolve) => setImmediate(resolve)); // freed by another thread
   }
   return process.memoryUsage().arrayBuffers;

@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { parseWebAddress } from '../../../src/engine/service/address.js';
 import { type DownloadOptions, download } from '../../../src/engine/service/download.js';
 import type { Clock } from '../../../src/engine/util/clock.js';
-import { closedPort, httpServer, rawServer } from './support/servers.js';
+import { closedPort, httpServer, rawServer } from '../../support/servers.js';
 
 const FILE = Buffer.from(`company_id\n${Array.from({ length: 40_000 }, (_, row) => `c${row}\n`).join('')}`);
 const HALF = FILE.length >> 1;

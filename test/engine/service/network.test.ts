@@ -1,14 +1,11 @@
 /** Each way in which a request can fail, over real sockets: was it sent or not, and is it said well? As long as there are ways to fail. */
-import { fork } from 'node:child_process';
 import { getEventListeners, once } from 'node:events';
-import { connect, createServer, type Socket } from 'node:net';
-import { fileURLToPath } from 'node:url';
+import { createServer, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { Answer } from '../../../src/engine/service/client.js';
-import { askInProcess } from './support/ask-process.js';
-import { BODY, JOB, testClient } from './support/client.js';
-import { closedPort, http, httpServer, listen, rawServer } from './support/servers.js';
+import { closedPort, deafListener, http, httpServer, listen, rawServer } from '../../support/servers.js';
+import { askInProcess, BODY, JOB, testClient } from './support/client.js';
 
 const JSON_JOB = JSON.stringify(JOB);
 /** The reply to the nth request: no two are alike. */
@@ -22,6 +19,7 @@ const submit = (url: string, options: Parameters<typeof testClient>[1] = {}): Pr
 const stopTimers = (): unknown => vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
 afterEach(() => vi.useRealTimers());
 
+const deaf = async (): Promise<string> => (await deafListener()).url;
 const nowhere = async (): Promise<string> => `http://127.0.0.1:${await closedPort()}`;
 
 describe('nothing was sent', () => {
@@ -42,13 +40,13 @@ describe('nothing was sent', () => {
     ],
     [
       'connect timeout',
-      deafListener,
+      deaf,
       { connectTimeoutMs: 80 },
       /^127\.0\.0\.1:\d+ did not accept a connection in time \(UND_ERR_CONNECT_TIMEOUT\)$/,
     ],
     [
       'the deadline of the whole request passes while connecting',
-      deafListener,
+      deaf,
       { timeoutMs: 80 },
       /^no connection to 127\.0\.0\.1:\d+ within 80ms$/,
     ],
@@ -338,8 +336,8 @@ describe('a connection that is kept', () => {
 
 describe('nothing is left behind', () => {
   it('close ends what is under way', async () => {
-    const [hanging, deaf] = [await rawServer(() => {}), await deafListener()];
-    const clients = [testClient(hanging.url), testClient(deaf)];
+    const hanging = await rawServer(() => {});
+    const clients = [testClient(hanging.url), testClient(await deaf())];
     const answers = clients.map((client) => client.submit('companies', BODY));
     while (hanging.requests.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
     await Promise.all(clients.map((client) => client.close()));
@@ -352,10 +350,9 @@ describe('nothing is left behind', () => {
       const { answers, open } = await askInProcess([url], { timeoutMs });
       return [answers[0]!.type, open];
     };
-    const deaf = await deafListener();
     // The first deadline is far away; the second passes while a connection is being made, for 10 s at most.
     expect(await ended(server.url, 60_000)).toEqual(['reply', []]);
-    expect(await ended(deaf, 100)).toEqual(['unsent', []]);
+    expect(await ended(await deaf(), 100)).toEqual(['unsent', []]);
   });
 
   it('a signal that outlives many requests keeps none of them', async () => {
@@ -384,17 +381,4 @@ describe('nothing is left behind', () => {
 /** Of the event loop: what was written in one is read in the next. */
 async function turns(count: number): Promise<void> {
   for (let turn = 0; turn < count; turn++) await new Promise((resolve) => setImmediate(resolve));
-}
-
-/** A port that neither accepts nor refuses. */
-async function deafListener(): Promise<string> {
-  const child = fork(fileURLToPath(new URL('support/deaf-listener.mjs', import.meta.url)), { execArgv: [] });
-  const [port] = (await once(child, 'message')) as [number];
-  const queued = Array.from({ length: 4 }, () => connect(port, '127.0.0.1').on('error', () => {}));
-  onTestFinished(() => {
-    for (const socket of queued) socket.destroy();
-    child.kill('SIGKILL');
-  });
-  await new Promise((resolve) => setTimeout(resolve, 50)); // the queue fills; no event tells
-  return `http://127.0.0.1:${port}`;
 }

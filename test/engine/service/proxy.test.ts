@@ -1,44 +1,20 @@
 /** Proxies from the environment, through a small one of the test's own that leads every tunnel to one server. */
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
-import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
+import type { RequestListener } from 'node:http';
 import { connect, createServer as createTcp, type Socket } from 'node:net';
-import { join } from 'node:path';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ConfigError } from '../../../src/engine/errors.js';
 import { built, profiles } from '../../support/child.js';
 import { scratch } from '../../support/cli.js';
 import { BODY, JOB, TOKEN, testClient } from './support/client.js';
-import { closedPort, http, httpServer, type Listening, listen, rawServer } from './support/servers.js';
-
-const folder = scratch();
-
-interface Proxy extends Listening {
-  tunnels: { to: string; headers: IncomingHttpHeaders }[];
-}
-
-async function proxyTo(port: number, refuseWith?: number): Promise<Proxy> {
-  const tunnels: Proxy['tunnels'] = [];
-  const server = createServer((_, response) => void response.writeHead(500).end('only tunnels'));
-  server.on('connect', (request, socket) => {
-    tunnels.push({ to: request.url!, headers: request.headers });
-    if (refuseWith) return void socket.end(`HTTP/1.1 ${refuseWith} No\r\n\r\n`);
-    const onward = connect(port, '127.0.0.1', () => {
-      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
-      socket.pipe(onward).pipe(socket);
-    });
-    for (const end of [socket, onward]) end.on('error', () => {});
-    onTestFinished(() => void onward.destroy());
-  });
-  return { ...(await listen(server)), tunnels };
-}
+import { closedPort, http, httpServer, listen, rawServer, tunnelTo } from '../../support/servers.js';
 
 const answerJob: RequestListener = (_, response) => void response.end(JSON.stringify(JOB));
 
 describe('a proxy', () => {
   it.each(['HTTP_PROXY', 'http_proxy'])('%s leads to the service', async (name) => {
     const service = await httpServer(answerJob);
-    const proxy = await proxyTo(service.port);
+    const proxy = await tunnelTo(service.port);
     const client = testClient('http://service.example/eu', { proxy: { [name]: proxy.url } });
     expect(await client.job('j:1')).toEqual(JOB);
     expect(service.seen).toMatchObject([
@@ -56,7 +32,7 @@ describe('a proxy', () => {
       const reply = (n: number): string => http(202, `{"job_id":"j-${n}"}`, [`x-request-id: r-${n}`]);
       socket.write(`HTTP/1.1 100 Continue\r\n\r\n${nth === 2 ? reply(1) : reply(nth)}`);
     });
-    const proxy = await proxyTo(service.port);
+    const proxy = await tunnelTo(service.port);
     const client = testClient('http://service.example', { proxy: { HTTP_PROXY: proxy.url } });
     const answers = [];
     for (let i = 0; i < 3; i++) answers.push(await client.submit('companies', BODY));
@@ -66,7 +42,7 @@ describe('a proxy', () => {
 
   it('HTTPS_PROXY is for https, and is only a tunnel', async () => {
     const service = await httpServer(answerJob);
-    const proxy = await proxyTo(service.port);
+    const proxy = await tunnelTo(service.port);
     const client = testClient('https://service.example', {
       proxy: { HTTPS_PROXY: proxy.url, HTTP_PROXY: 'http://127.0.0.1:9' },
     });
@@ -82,7 +58,7 @@ describe('a proxy', () => {
 
   it('may be written without a scheme, with a name and a password, and with a path', async () => {
     const service = await httpServer(answerJob);
-    const proxy = await proxyTo(service.port);
+    const proxy = await tunnelTo(service.port);
     const client = testClient('http://service.example', {
       proxy: { HTTP_PROXY: `me:p%40ss@127.0.0.1:${proxy.port}/proxy?a#b` },
     });
@@ -93,7 +69,7 @@ describe('a proxy', () => {
   it.each(['service.invalid', '.invalid', '*', 'other.example, service.invalid:80'])(
     'is left out where NO_PROXY is %s',
     async (value) => {
-      const proxy = await proxyTo(await closedPort());
+      const proxy = await tunnelTo(await closedPort());
       const client = testClient('http://service.invalid', {
         proxy: { HTTP_PROXY: proxy.url, NO_PROXY: value },
       });
@@ -107,7 +83,7 @@ describe('a proxy', () => {
 
   it.each(['127.0.0.1', 'localhost'])('never sees what goes to %s', async (host) => {
     const service = await httpServer(answerJob);
-    const proxy = await proxyTo(service.port);
+    const proxy = await tunnelTo(service.port);
     const client = testClient(`http://${host}:${service.port}`, {
       proxy: { HTTP_PROXY: proxy.url, HTTPS_PROXY: proxy.url },
     });
@@ -116,7 +92,7 @@ describe('a proxy', () => {
   });
 
   it('is taken from the given environment, never from the process', async () => {
-    const proxy = await proxyTo(await closedPort());
+    const proxy = await tunnelTo(await closedPort());
     for (const name of ['HTTP_PROXY', 'http_proxy', 'HTTPS_PROXY', 'https_proxy'])
       vi.stubEnv(name, proxy.url);
     onTestFinished(() => void vi.unstubAllEnvs());
@@ -226,16 +202,8 @@ it.each([
     const { port } = await listen(silent);
     const cwd = scratch({ 'c.csv': 'company_id\n1\n' });
     const env = { PROFILES_TOKEN: TOKEN, HTTPS_PROXY: `${scheme}://127.0.0.1:${port}` };
-    const argv = [
-      'import',
-      'c.csv',
-      '-o',
-      'request_timeout=60s',
-      '--base-url',
-      'https://service.example',
-      '--json',
-    ];
-    const running = profiles(argv, { cwd, env });
+    const line = 'import c.csv -o request_timeout=60s --base-url https://service.example --json';
+    const running = profiles(line.split(' '), { cwd, env });
     await asked;
     running.kill(signal);
     const { code, stdout } = await running.ended;
@@ -252,7 +220,7 @@ it.each([
 
 describe('a proxy that fails', () => {
   it.each([403, 407, 502])('answers %i: nothing was sent', async (status) => {
-    const proxy = await proxyTo(0, status);
+    const proxy = await tunnelTo(0, { refuseWith: status });
     const client = testClient('http://service.example', { proxy: { HTTP_PROXY: proxy.url } });
     expect(await client.submit('users', BODY)).toEqual({
       type: 'unsent',
@@ -342,11 +310,11 @@ describe('a proxy that fails', () => {
 
 it('leads the built command out, whose bundle loads it when it is set', async () => {
   await built();
-  const proxy = await proxyTo(await closedPort(), 403);
-  writeFileSync(join(folder, 'companies.csv'), 'company_id\nc-1\n');
-  const argv = ['import', 'companies.csv', '-o', 'retries=0', '--base-url', 'https://service.example'];
+  const proxy = await tunnelTo(await closedPort(), { refuseWith: 403 });
+  const cwd = scratch({ 'c.csv': 'company_id\nc-1\n' });
+  const line = 'import c.csv -o retries=0 --base-url https://service.example';
   const env = { PROFILES_TOKEN: TOKEN, HTTPS_PROXY: proxy.url };
-  const { code, stderr } = await profiles(argv, { cwd: folder, env }).ended;
+  const { code, stderr } = await profiles(line.split(' '), { cwd, env }).ended;
   expect(stderr).toContain('the proxy refused to connect to service.example: it answered 403');
   expect(code).toBe(6);
   expect(proxy.tunnels.map(({ to }) => to)).toEqual(['service.example:443']);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { oneLine, replyMessage, whatCame } from '../../../src/engine/service/reply.js';
-import { growth } from '../../support/cpu.js';
+import { growth } from '../../support/measure.js';
 
 const NGINX = `<html>\r
 <head><title>502 Bad Gateway</title></head>\r

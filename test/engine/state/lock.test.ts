@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
-import { collectGarbage } from '../../support/collect-garbage.js';
+import { collectGarbage } from '../../support/measure.js';
 import { type Bundle, bundle } from './support/process.js';
 import { SCOPE, test } from './support/state.js';
 
@@ -54,7 +54,7 @@ describe('takeLock', () => {
   test('it is held by the process, even if nothing refers to it', async ({ state, reopen }) => {
     await state.locks.take(SCOPE, 'companies');
     await new Promise((resolve) => setImmediate(resolve));
-    collectGarbage(Number.POSITIVE_INFINITY);
+    collectGarbage();
     await new Promise((resolve) => setImmediate(resolve));
     expect(await (await reopen()).locks.take(SCOPE, 'companies')).toBeNull();
   });

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Channel, tap } from '../../../src/engine/util/channel.js';
 import { collected } from '../../support/collected.js';
-import { growth } from '../../support/cpu.js';
+import { growth } from '../../support/measure.js';
 
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,11 +1,14 @@
 /** Servers on 127.0.0.1 that behave badly on purpose. Each is closed when its test ends. */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
 import {
   createServer as createHttp,
   type Server as HttpServer,
   type IncomingMessage,
   type RequestListener,
 } from 'node:http';
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
+import { fileURLToPath } from 'node:url';
 import { onTestFinished } from 'vitest';
 
 export interface Listening {
@@ -75,6 +78,43 @@ export async function rawServer(
     });
   });
   return { ...(await listen(server)), requests, sockets, server, connections: () => sockets.length };
+}
+
+/** A forward proxy that leads every tunnel to one port of this machine, or refuses it. @param only knows one name alone */
+export async function tunnelTo(
+  port: number,
+  { refuseWith, only }: { refuseWith?: number; only?: string } = {},
+): Promise<Listening & { tunnels: { to: string; headers: IncomingMessage['headers'] }[] }> {
+  const tunnels: { to: string; headers: IncomingMessage['headers'] }[] = [];
+  const server = createHttp((_, response) => void response.writeHead(500).end('only tunnels'));
+  server.on('connect', ({ url = '', headers }, socket: Socket) => {
+    tunnels.push({ to: url, headers });
+    const refused = refuseWith ?? (only === undefined || url.startsWith(`${only}:`) ? undefined : 502);
+    if (refused) return void socket.end(`HTTP/1.1 ${refused} No\r\n\r\n`);
+    const onward = connect(port, '127.0.0.1', () => {
+      socket.write('HTTP/1.1 200 Connection established\r\n\r\n');
+      socket.pipe(onward).pipe(socket);
+    });
+    for (const end of [socket, onward]) end.on('error', () => {});
+    onTestFinished(() => void onward.destroy());
+  });
+  return { ...(await listen(server)), tunnels };
+}
+
+/** A port that neither accepts nor refuses, until `end`. */
+export async function deafListener(port = 0): Promise<Listening & { end(): Promise<void> }> {
+  const child = fork(fileURLToPath(new URL('deaf-listener.mjs', import.meta.url)), [`${port}`], { execArgv: [] });
+  const [taken] = (await once(child, 'message')) as [number];
+  const queued = Array.from({ length: 4 }, () => connect(taken, '127.0.0.1').on('error', () => {}));
+  const exit = once(child, 'exit');
+  const end = async (): Promise<void> => {
+    for (const socket of queued) socket.destroy();
+    child.kill('SIGKILL');
+    await exit;
+  };
+  onTestFinished(end);
+  await new Promise((resolve) => setTimeout(resolve, 50)); // the queue fills; no event tells
+  return { port: taken, url: `http://127.0.0.1:${taken}`, end };
 }
 
 /** A port on which nothing listens. */

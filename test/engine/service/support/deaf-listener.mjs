@@ -1,7 +1,0 @@
-// Listens with a backlog of 1 and never accepts: once the queue is full, a connection is neither made nor refused.
-import { createServer } from 'node:net';
-
-const server = createServer();
-server.listen({ port: 0, host: '127.0.0.1', backlog: 1 }, () => {
-  process.send(server.address().port, () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0));
-});
