@@ -16,8 +16,8 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { cli, scratch } from '../support/cli.js';
 import { asRoot, OTHER } from '../support/child.js';
+import { cli, scratch } from '../support/cli.js';
 
 let cwd: string;
 let state: string;

@@ -2,8 +2,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { httpServer } from '../support/servers.js';
 import { cli, scratch } from '../support/cli.js';
+import { httpServer } from '../support/servers.js';
 
 const TOKEN = 'sk_live/51H8x7Ab';
 const ESCAPED = 'sk_live\\/51H8x7Ab';

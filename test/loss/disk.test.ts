@@ -3,8 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { chmodSync, chownSync, mkdirSync, readdirSync, statfsSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, onTestFinished, test } from 'vitest';
-import { BIN, built, type ChildOptions, node } from '../support/child.js';
-import { copyOfCommand, OTHER } from '../support/child.js';
+import { BIN, built, type ChildOptions, copyOfCommand, node, OTHER } from '../support/child.js';
 import { type Outcome, outcomeOf, workspace } from '../support/workspace.js';
 import { balance, type Companies } from './support.js';
 

@@ -6,9 +6,9 @@ import { allScopes } from '../../src/engine/state/access.js';
 import type { Backend } from '../../src/engine/state/backend.js';
 import { COPIED, migrateState } from '../../src/engine/state/copy.js';
 import { openSqlite } from '../../src/engine/state/sqlite/backend.js';
-import { contentOf as contentIn, fill } from './support.js';
 import { onPostgres } from '../support/state.js';
 import { workspace } from '../support/workspace.js';
+import { contentOf as contentIn, fill } from './support.js';
 
 beforeEach(({ skip }) => {
   skip(onPostgres, 'from one folder to another; with PostgreSQL: test/postgres/migrate.test.ts');

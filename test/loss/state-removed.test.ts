@@ -2,8 +2,7 @@
 import { readdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeAll, expect, test } from 'vitest';
-import { built } from '../support/child.js';
-import { canStandStill, pointsOf, standingStill } from '../support/child.js';
+import { built, canStandStill, pointsOf, standingStill } from '../support/child.js';
 import { type Outcome, outcomeOf, workspace } from '../support/workspace.js';
 import { balance, elevenCompanies } from './support.js';
 

@@ -3,10 +3,9 @@
  * record of a request and its first byte at which time may pass: it sends nothing more, and says who took over.
  */
 import { beforeAll, describe, expect, test } from 'vitest';
-import { built } from '../support/child.js';
+import { built, canStandStill, pointsOf, standingStill } from '../support/child.js';
 import { cli } from '../support/cli.js';
 import { FaultServer } from '../support/fault-server.js';
-import { canStandStill, pointsOf, standingStill } from '../support/child.js';
 import { Machine } from '../support/workspace.js';
 import { checkSessions, companiesOf, idsOf } from './sessions.js';
 import { hasPostgres, newSchema, server } from './support.js';

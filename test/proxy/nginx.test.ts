@@ -6,8 +6,8 @@
  * program's own waiting is shortened.
  */
 import { describe, expect, test } from 'vitest';
-import { closedPort } from '../support/servers.js';
 import { resumeToTheEnd } from '../loss/support.js';
+import { closedPort } from '../support/servers.js';
 import { startNginx, withNginx } from './nginx.js';
 import { expectDone, page, SEND, Sender, startService } from './support.js';
 

@@ -4,8 +4,8 @@ import { once } from 'node:events';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { onTestFinished, test } from 'vitest';
-import { closedPort } from '../support/servers.js';
 import { scratch } from '../support/cli.js';
+import { closedPort } from '../support/servers.js';
 
 /** Debian puts it where only an administrator's PATH leads. */
 const FOLDERS = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];

@@ -5,12 +5,7 @@ import ajvFormats from 'ajv-formats';
 import { describe, expect } from 'vitest';
 import type { Limits } from '../../src/sandbox/index.js';
 import { ManualClock, test } from '../support/sandbox.js';
-import {
-  checkReply,
-  checkRequest,
-  type WireExample,
-  wireExamples,
-} from '../support/wire.js';
+import { checkReply, checkRequest, type WireExample, wireExamples } from '../support/wire.js';
 import { post, send } from './http.js';
 
 interface Operation {

@@ -103,7 +103,9 @@ export async function tunnelTo(
 
 /** A port that neither accepts nor refuses, until `end`. */
 export async function deafListener(port = 0): Promise<Listening & { end(): Promise<void> }> {
-  const child = fork(fileURLToPath(new URL('deaf-listener.mjs', import.meta.url)), [`${port}`], { execArgv: [] });
+  const child = fork(fileURLToPath(new URL('deaf-listener.mjs', import.meta.url)), [`${port}`], {
+    execArgv: [],
+  });
   const [taken] = (await once(child, 'message')) as [number];
   const queued = Array.from({ length: 4 }, () => connect(taken, '127.0.0.1').on('error', () => {}));
   const exit = once(child, 'exit');

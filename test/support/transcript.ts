@@ -16,8 +16,7 @@ import { cli, scratch, typing } from './cli.js';
 import { fastClock } from './clock.js';
 import { freePort } from './postgres.js';
 import { onOneLine } from './printed.js';
-import { sh } from './sh.js';
-import { shellWords } from './sh.js';
+import { sh, shellWords } from './sh.js';
 
 const FIXTURES = join(import.meta.dirname, '../../fixtures');
 

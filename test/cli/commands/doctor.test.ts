@@ -1,8 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/engine/util/clock.js';
-import { httpServer } from '../../support/servers.js';
 import { type CliOptions, cli } from '../../support/cli.js';
+import { httpServer } from '../../support/servers.js';
 
 const TOKEN = 'key-0123456789-abcd';
 

@@ -2,11 +2,10 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test as plainTest } from 'vitest';
 import type { Sandbox } from '../../../src/sandbox/index.js';
-import { httpServer } from '../../support/servers.js';
 import { type CliOptions, cli, scratch } from '../../support/cli.js';
-import { environmentOf, ManualClock, test } from '../../support/sandbox.js';
+import { environmentOf, ManualClock, submitCompanies, test } from '../../support/sandbox.js';
+import { httpServer } from '../../support/servers.js';
 import { bare } from '../../support/sink.js';
-import { submitCompanies } from '../../support/sandbox.js';
 
 const job = (words: string[], sandbox: Sandbox, options: CliOptions = {}) =>
   cli(['job', ...words], { ...options, env: { ...environmentOf(sandbox), ...options.env } });

@@ -2,9 +2,8 @@ import { describe, expect } from 'vitest';
 import type { Job } from '../../../src/engine/service/contract.js';
 import type { Scope } from '../../../src/engine/state/state.js';
 import { cli, scratch } from '../../support/cli.js';
-import { environmentOf, test } from '../../support/sandbox.js';
+import { environmentOf, submitCompanies, test } from '../../support/sandbox.js';
 import { openState } from '../../support/state.js';
-import { submitCompanies } from '../../support/sandbox.js';
 
 const aJob = (job_id: string, status: string): Job => ({ job_id, status, links: null });
 const elsewhere: Scope = { account: 'other', region: 'eu', base_url: 'https://eu.test' };

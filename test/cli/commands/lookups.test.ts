@@ -1,7 +1,7 @@
 import { describe, expect } from 'vitest';
-import { httpServer } from '../../support/servers.js';
 import { type CliOptions, cli } from '../../support/cli.js';
 import { environmentOf, test } from '../../support/sandbox.js';
+import { httpServer } from '../../support/servers.js';
 
 const embeds = [
   { id: 2, title: 'Welcome 株式会社', type: 'banner' },

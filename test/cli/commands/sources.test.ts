@@ -5,11 +5,11 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect } from 'vitest';
 import type { Summary } from '../../../src/engine/model.js';
-import { httpServer, listen } from '../../support/servers.js';
 import { profiles } from '../../support/child.js';
 import { cli, scratch } from '../../support/cli.js';
 import { FaultServer } from '../../support/fault-server.js';
 import { environmentOf, test } from '../../support/sandbox.js';
+import { httpServer, listen } from '../../support/servers.js';
 
 const JSON_OUT = ['--json', '--quiet', '-o', 'interval=5ms'];
 const spooled = (cwd: string): string[] => readdirSync(join(cwd, '.state/spool'));

@@ -3,9 +3,9 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/engine/errors.js';
 import { classify } from '../../../src/engine/service/answer.js';
+import { closedPort, httpServer } from '../../support/servers.js';
 import type { TestClient } from './support/client.js';
 import { BODY, JOB, TOKEN, testClient } from './support/client.js';
-import { closedPort, httpServer } from '../../support/servers.js';
 
 /** Answers with one status after another, then with this value. */
 function server(

@@ -7,8 +7,8 @@ import type { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { Answer } from '../../../src/engine/service/client.js';
-import { BODY, type TestClient, testClient } from './support/client.js';
 import { http, rawServer } from '../../support/servers.js';
+import { BODY, type TestClient, testClient } from './support/client.js';
 
 /** The reply to the nth request of a service in good health. */
 const accepted = (nth: number, headers: string[] = [`x-request-id: r-${nth}`]): string =>

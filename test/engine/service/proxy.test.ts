@@ -6,8 +6,8 @@ import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { ConfigError } from '../../../src/engine/errors.js';
 import { built, profiles } from '../../support/child.js';
 import { scratch } from '../../support/cli.js';
-import { BODY, JOB, TOKEN, testClient } from './support/client.js';
 import { closedPort, http, httpServer, listen, rawServer, tunnelTo } from '../../support/servers.js';
+import { BODY, JOB, TOKEN, testClient } from './support/client.js';
 
 const answerJob: RequestListener = (_, response) => void response.end(JSON.stringify(JOB));
 

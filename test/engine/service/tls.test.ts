@@ -4,8 +4,8 @@ import { createServer } from 'node:https';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import type { Answer } from '../../../src/engine/service/client.js';
-import { askInProcess, BODY, JOB, testClient } from './support/client.js';
 import { httpServer, type Listening, listen, rawServer } from '../../support/servers.js';
+import { askInProcess, BODY, JOB, testClient } from './support/client.js';
 
 const CERTS = new URL('certs/', import.meta.url);
 
