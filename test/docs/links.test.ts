@@ -118,3 +118,12 @@ describe('what is named in the text', async () => {
     expect(named.filter((name) => !variables.has(name))).toEqual([]);
   });
 });
+
+it('the tests that SECURITY.md names are there', () => {
+  const lists = [...read('SECURITY.md').matchAll(/\[([a-z/-]+(?:, [a-z/-]+)*)\](?!\()/g)];
+  const named = lists.flatMap(([, list]) => list!.split(', '));
+  expect(named.length).toBeGreaterThan(20);
+  const isThere = (name: string): boolean =>
+    ['.test.ts', '.md'].some((end) => existsSync(join(ROOT, `test/${name}${end}`)));
+  expect(named.filter((name) => !isThere(name))).toEqual([]);
+});

@@ -97,17 +97,6 @@ test.each([1, 2])('rows whose job has the id of another one are sent again (%i a
   expect((await run(`${line} --changed-only`)).summary!.rows.unchanged).toBe(4);
 });
 
-test('an unsolicited 100 Continue before every reply costs no retry', async () => {
-  const strike: Strike = async (exchange) => {
-    await exchange.accept();
-    exchange.raw('HTTP/1.1 100 Continue\r\n\r\n');
-    await exchange.acknowledge();
-  };
-  service.trouble = { submit: () => strike };
-  const { code, summary, stderr } = await run(SEND);
-  expect([code, summary!.retries, summary!.maybe_sent_twice], stderr).toEqual([0, 0, []]);
-});
-
 test.each([
   ['no job', { status: 'queued' }],
   ['a job that cannot be asked for', { status: 'queued', job_id: '..' }],
@@ -130,19 +119,9 @@ const deep =
     await (status === 202 ? exchange.accept() : exchange.read());
     exchange.reply(status, `{"job_id":"j${exchange.nth}","status":"queued","links":${links}}`);
   };
-const noStatus: Strike = async (exchange) => {
-  await exchange.read();
-  exchange.raw('HTTP/1.1 000 X\r\nContent-Length: 2\r\n\r\n{}');
-};
-
 test.each([
   ['400 with JSON that nests too deeply', deep(400), /400 /],
   ['500 with JSON that nests too deeply', deep(500), /500 /],
-  [
-    'a status that is none of HTTP',
-    noStatus,
-    /^127\.0\.0\.1:\d+ sent a response that is not HTTP: its status/,
-  ],
 ])('%s is one sentence', async (_, strike, says) => {
   service.trouble = { submit: () => strike };
   const { code, summary, error, stderr } = await run(`${SEND} -o retries=0`);

@@ -2,17 +2,16 @@
  * Saved plans (contract §3 "Review before sending"): what is approved is what is sent, wherever it is applied, and newer
  * values are never replaced by those of an older plan.
  */
-import { once } from 'node:events';
 import { copyFileSync, cpSync, existsSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { ServerResponse } from 'node:http';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import type { SavedPlan } from '../../src/engine/plan/plan-schema.js';
 import { sealed } from '../../src/engine/plan/saved-plan.js';
 import { FIXTURES } from '../engine/read/reading.js';
 import { scratch } from '../support/cli.js';
+import { httpServer } from '../support/servers.js';
 import { onPostgres, removeState } from '../support/state.js';
 import { Machine, type Outcome, workspace } from '../support/workspace.js';
 import { zip } from '../support/zip.js';
@@ -36,14 +35,6 @@ const planAt = (machine: Machine): SavedPlan => JSON.parse(machine.read('plan.js
 const carry = (...names: string[]): void => {
   for (const name of names) copyFileSync(desk.path(name), other.path(name));
 };
-
-/** Serves a file, and returns its address. */
-async function serve(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
-  const server = createServer(answer).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => void server.close());
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/plan.csv`;
-}
 
 async function refused(message: string | RegExp): Promise<void> {
   const seen = service.seen.submit;
@@ -101,7 +92,7 @@ describe('what is sent is what an import sends', () => {
 
   test('a file at a web address, fetched again where it is applied', async () => {
     let text = plain(11);
-    const url = await serve((_, response) => response.end(text));
+    const url = `${(await httpServer((_, response) => response.end(text))).url}/plan.csv`;
     expect((await run(`import ${url} --chunk-size 4 ${PLAN}`)).code).toBe(0);
     carry('plan.json');
     text = plain(12);
@@ -186,11 +177,11 @@ describe('a plan keeps its age', () => {
   async function heldPlan(flags = ''): Promise<{ planning: Promise<Outcome>; answer(): void }> {
     const text = csv('plan', 'a', 'b');
     let held: ServerResponse | null = null;
-    const url = await serve((_, response) => {
+    const { url: host } = await httpServer((_, response) => {
       if (held) response.end(text);
       held ??= response;
     });
-    const planning = run(`import ${url} ${PLAN} ${flags}`.trim());
+    const planning = run(`import ${host}/plan.csv ${PLAN} ${flags}`.trim());
     await expect.poll(() => held).not.toBeNull();
     return { planning, answer: () => void held!.end(text) };
   }
@@ -234,17 +225,5 @@ describe('a plan keeps its age', () => {
     const { code, summary, stderr } = await run('apply plan.json --canary 1');
     expect([code, summary!.rows], stderr).toMatchObject([5, { submitted: 1, unsent: 1, rejected: 0 }]);
     expect(profiles()).toEqual([{ name: 'newer' }, { name: 'plan' }]);
-  });
-
-  test('of 30 days at most', async () => {
-    await planned('plan');
-    desk.clock.pass(30 * 24 * 3_600_000 + 1_000);
-    const { code, error } = await run('apply plan.json');
-    expect([code, error!.message]).toEqual([
-      2,
-      expect.stringMatching(/^the plan is more than 30 days old: it was made at /),
-    ]);
-    expect(error!.hint).toContain('make a new one');
-    expect(service.seen.submit).toBe(0);
   });
 });

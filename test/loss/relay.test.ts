@@ -1,9 +1,8 @@
 /** A run that goes on on another machine: nothing of the first one is there but its state (contract §10 "Relay"). */
 import { mkdirSync, readdirSync, renameSync, rmSync, utimesSync } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { httpServer } from '../support/servers.js';
 import { onPostgres, stateUrl } from '../support/state.js';
 import { Machine, type Outcome, workspace } from '../support/workspace.js';
 import { zip } from '../support/zip.js';
@@ -60,16 +59,12 @@ describe('an input', () => {
 
   test('of an address is fetched again', async () => {
     let asked = 0;
-    const web = createServer((request, response) => {
+    const { url } = await httpServer((request, response) => {
       asked++;
       const signed = request.url!.includes('key=1') || asked > 2;
       response.writeHead(signed ? 200 : 403).end(signed ? file.text : '');
     });
-    await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => {
-      web.close();
-    });
-    const address = `http://127.0.0.1:${(web.address() as AddressInfo).port}/companies.csv`;
+    const address = `${url}/companies.csv`;
     await begun(`${address}?key=1`);
     const second = nextAfter(first);
     // What it was signed with is nowhere.

@@ -1,9 +1,9 @@
-/** `state` and `doctor` with a state in PostgreSQL. */
-import { existsSync, mkdirSync, renameSync } from 'node:fs';
+/** `state` and `doctor` with a state in PostgreSQL, and the rights that an import needs there. */
+import { existsSync, mkdirSync, readFileSync, renameSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { describe, expect } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test as plainTest } from 'vitest';
 import { cli, scratch } from '../support/cli.js';
-import { PASSWORD } from '../support/postgres.js';
+import { PASSWORD, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { hasPostgres, server, type TestDatabase, testOn } from './support.js';
 
 const test = testOn('directly');
@@ -125,4 +125,56 @@ test('with a folder, unlock only explains', async ({ db: _ }) => {
   expect((await cli(['state', 'unlock'], { cwd })).stdout).toContain(
     'the operating system releases each when its process ends',
   );
+});
+
+/** What docs/machines.md says to type as an administrator: an import needs no more than that. */
+const page = readFileSync(resolve(import.meta.dirname, '../../docs/machines.md'), 'utf8');
+const [forOwner, forLoader] = [...page.matchAll(/```sql\n(.*?)```/gs)].map(([, sql]) => sql!);
+
+describe.runIf(hasPostgres)('roles with the rights that the documentation lists', () => {
+  let own: TestPostgres;
+  beforeAll(async () => {
+    own = await startPostgres();
+    own.sql('CREATE DATABASE crm; REVOKE ALL ON DATABASE crm FROM PUBLIC');
+    own.sql(forOwner!, 'crm');
+  });
+  afterAll(() => own?.remove());
+
+  const as = (user: string, password: string) => {
+    const url = own.url('profiles', { user, password }).replace('/postgres?', '/crm?');
+    return (...argv: string[]) => cli(argv, { env: { PROFILES_STATE: url } });
+  };
+  const owner = () => as('profiles', 'a long random password');
+  const loader = () => as('loader', 'another long random password');
+
+  plainTest('one that owns its schema makes the tables, and imports', async () => {
+    const sent = await owner()('import', FILE, '--region', 'sandbox');
+    expect(sent.code, sent.stderr).toBe(0);
+  });
+
+  plainTest('one that may not create tables imports, resumes, checks, and unlocks', async () => {
+    own.sql(forLoader!, 'crm');
+    const again = await loader()('import', FILE, '--region', 'sandbox', '--changed-only', '--json');
+    expect(again.code, again.stderr).toBe(0);
+    expect(JSON.parse(again.stdout).rows).toMatchObject({ unchanged: 12 });
+    const full = await loader()('import', FILE, '--region', 'sandbox', '--full');
+    expect(full.code, full.stderr).toBe(0);
+    for (const words of [['state', 'info'], ['state', 'check'], ['state', 'unlock'], ['runs']]) {
+      const done = await loader()(...words);
+      expect(done.code, done.stderr).toBe(0);
+    }
+    const run = JSON.parse((await loader()('runs', '--json')).stdout)[0].run;
+    expect((await loader()('runs', '--forget', run)).code).toBe(0);
+  });
+
+  plainTest('but makes no state of its own', async () => {
+    const url = own
+      .url('another', { user: 'loader', password: 'another long random password' })
+      .replace('/postgres?', '/crm?');
+    const refused = await cli(['runs'], { env: { PROFILES_STATE: url } });
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringContaining('grant loader the rights on schema another'),
+    ]);
+  });
 });

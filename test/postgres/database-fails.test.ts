@@ -1,20 +1,61 @@
 /** What becomes of an import whose database fails (contract §10): a clear end, no row lost, nothing acknowledged sent again. */
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
 import { built, type Ended, profiles } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
-import { startPostgres, type TestPostgres } from '../support/postgres.js';
+import { freePort, give, run, serve, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { Machine } from '../support/workspace.js';
 import { checkSessions, companiesOf, type Session } from './sessions.js';
-import { startStandby } from './standby.js';
 import { hasPostgres } from './support.js';
 
 const ROWS = 40;
 const REQUESTS = 8;
 const SCHEMA = 'profiles';
+
+/** A standby that follows a server, and can take its place. */
+interface Standby extends TestPostgres {
+  /** It receives nothing more. */
+  deafen(): Promise<void>;
+  /** From now on it can be written to. */
+  promote(): Promise<void>;
+}
+
+/** @param primary nothing is written to it but what the standby has, once this resolves */
+async function startStandby(primary: TestPostgres): Promise<Standby> {
+  const folder = give(mkdtempSync(join(tmpdir(), 'pg-standby-')));
+  const data = join(folder, 'data');
+  const port = await freePort();
+  const source = `host=${primary.folder} port=${primary.port} user=postgres`;
+  run('pg_basebackup', [
+    '-D',
+    data,
+    '-d',
+    source,
+    '--wal-method=stream',
+    '--checkpoint=fast',
+    '--write-recovery-conf',
+  ]);
+  const lines = [`port = ${port}`, `unix_socket_directories = '${folder}'`];
+  appendFileSync(join(data, 'postgresql.conf'), `${lines.join('\n')}\n`);
+  const server = await serve({ folder, data, port });
+  const receivers = (): string => server.sql('SELECT count(*) FROM pg_stat_wal_receiver');
+  await expect.poll(receivers).toBe('1');
+  return {
+    ...server,
+    async deafen() {
+      server.sql("ALTER SYSTEM SET primary_conninfo = ''");
+      server.sql('SELECT pg_reload_conf()');
+      await expect.poll(receivers).toBe('0');
+    },
+    async promote() {
+      server.sql('SELECT pg_promote()');
+      await expect.poll(() => server.sql('SELECT pg_is_in_recovery()')).toBe('f');
+    },
+  };
+}
 
 describe.runIf(hasPostgres)('an import whose database', () => {
   let service: FaultServer;
@@ -26,7 +67,7 @@ describe.runIf(hasPostgres)('an import whose database', () => {
   });
   afterEach(() => service.stop());
 
-  const owned = (server: TestPostgres): TestPostgres => {
+  const owned = <T extends TestPostgres>(server: T): T => {
     onTestFinished(() => server.remove());
     return server;
   };
@@ -90,7 +131,7 @@ describe.runIf(hasPostgres)('an import whose database', () => {
 
   test('fails over to a standby that has every commit: it continues', async () => {
     const primary = owned(await startPostgres(['shared_buffers = 16MB']));
-    const standby = owned(await startStandby(primary)) as Awaited<ReturnType<typeof startStandby>>;
+    const standby = owned(await startStandby(primary));
     primary.sql("ALTER SYSTEM SET synchronous_standby_names = '*'");
     primary.sql('SELECT pg_reload_conf()');
     service.during(4, async () => {
@@ -105,7 +146,7 @@ describe.runIf(hasPostgres)('an import whose database', () => {
 
   test('fails over to a standby that lacks the last commits: it stops, and what they recorded is sent again', async () => {
     const primary = owned(await startPostgres());
-    const standby = owned(await startStandby(primary)) as Awaited<ReturnType<typeof startStandby>>;
+    const standby = owned(await startStandby(primary));
     service.trouble = {
       submit: (request) => async (exchange) => {
         await exchange.accept();

@@ -5,9 +5,28 @@
 import { execFileSync, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { pipeline } from 'node:stream';
 import { scratch } from '../support/cli.js';
+
+/** Passes connections to ports of this machine on to Unix sockets: <port> <socket>, as often as wanted. It ends with its stdin. */
+const FORWARDER = `
+import { connect, createServer } from 'node:net';
+import { pipeline } from 'node:stream';
+
+const words = process.argv.slice(1);
+let left = words.length / 2;
+for (let at = 0; at < words.length; at += 2) {
+  const server = createServer((from) => {
+    const to = connect(words[at + 1]);
+    pipeline(from, to, from, () => {});
+  });
+  server.listen(Number(words[at]), '127.0.0.1', () => {
+    if (--left === 0) console.log('ready');
+  });
+}
+process.stdin.resume().on('end', () => process.exit());
+`;
 
 /** Why there can be none here; null where there can. */
 export function missingForIsland(): string | null {
@@ -47,7 +66,7 @@ export async function makeIsland(
     return { port, path, server };
   });
   const words = bridges.flatMap(({ port, path }) => [`${port}`, path]);
-  const forwarder = [process.execPath, resolve(import.meta.dirname, 'forwarder.mjs'), ...words];
+  const forwarder = [process.execPath, '--input-type=module', '-e', FORWARDER, ...words];
   const holder = spawn(
     'unshare',
     ['--net', 'sh', '-c', 'ip link set lo up && exec "$@"', 'sh', ...forwarder],

@@ -7,8 +7,7 @@ import { beforeAll, expect, test } from 'vitest';
 import type { Summary } from '../../src/engine/model.js';
 import { built, profiles } from '../support/child.js';
 import { tunnelTo } from '../support/servers.js';
-import { startNginx, withNginx } from './nginx.js';
-import { expectDone, SEND, Sender, startService } from './support.js';
+import { expectDone, SEND, Sender, startNginx, startService, withNginx } from './nginx.js';
 
 const certs = (name: string): string =>
   fileURLToPath(new URL(`../engine/service/certs/${name}`, import.meta.url));

@@ -14,6 +14,7 @@ import type { TextStream } from '../../src/cli/output/terminal.js';
 import { systemClock } from '../../src/engine/util/clock.js';
 import { stateDirOf } from './child.js';
 import { onOneLine, pasteAll } from './printed.js';
+import { sink } from './sink.js';
 import { stateEnv } from './state.js';
 
 export interface CliResult {
@@ -58,25 +59,13 @@ export const typing = (text: string): PassThrough => {
   return stdin;
 };
 
-function capture({ columns, hear }: CliOptions): { stream: TextStream; text: () => string } {
-  const chunks: Buffer[] = [];
-  const stream = new PassThrough() as PassThrough & TextStream;
-  stream.on('data', (chunk: Buffer) => {
-    chunks.push(chunk);
-    hear?.(chunk.toString('utf8'));
-  });
-  if (columns !== undefined) Object.assign(stream, { isTTY: true, columns });
-  return { stream, text: () => Buffer.concat(chunks).toString('utf8') };
-}
-
 /**
  * Runs a command line. State and config are below `cwd`, unless `env` says otherwise, so tests do not affect
  * each other.
  */
 export async function cli(argv: readonly string[], options: CliOptions = {}): Promise<CliResult> {
   const cwd = options.cwd ?? scratch();
-  const stdout = capture(options);
-  const stderr = capture(options);
+  const [stdout, stderr] = [sink(options), sink(options)];
   const stdin =
     options.stdin instanceof Readable
       ? options.stdin
@@ -92,8 +81,8 @@ export async function cli(argv: readonly string[], options: CliOptions = {}): Pr
     platform: process.platform,
     cwd,
     stdin: () => stdin as Input,
-    stdout: options.streams?.stdout ?? stdout.stream,
-    stderr: options.streams?.stderr ?? stderr.stream,
+    stdout: options.streams?.stdout ?? stdout,
+    stderr: options.streams?.stderr ?? stderr,
     clock: options.clock ?? systemClock,
     nodeVersion: options.nodeVersion ?? process.versions.node,
     cores: 1,

@@ -1,5 +1,6 @@
 /** A stream that keeps what is written to it, and can look like a terminal. */
 import { Writable } from 'node:stream';
+import { StringDecoder } from 'node:string_decoder';
 import type { TextStream } from '../../src/cli/output/terminal.js';
 
 export type Sink = TextStream & {
@@ -9,18 +10,28 @@ export type Sink = TextStream & {
   fresh(): string;
 };
 
-/** Makes a pipe; with `columns`, a terminal of that width. */
-export function sink(terminal: { columns?: number; rows?: number } = {}): Sink {
+interface Looks {
+  /** Width of the terminal that it is. Without it, it is a pipe. */
+  columns?: number;
+  rows?: number;
+  /** Hears what is written, in order. */
+  hear?: (text: string) => void;
+}
+
+export function sink({ hear, columns, rows }: Looks = {}): Sink {
   const chunks: string[] = [];
   let read = 0;
+  const decoder = new StringDecoder('utf8');
   const stream = new Writable({
     write: (chunk: Buffer, _encoding, done) => {
-      chunks.push(chunk.toString('utf8'));
+      const text = decoder.write(chunk);
+      chunks.push(text);
+      hear?.(text);
       done();
     },
   });
   return Object.assign(stream, {
-    ...(terminal.columns === undefined ? {} : { isTTY: true, ...terminal }),
+    ...(columns !== undefined && { isTTY: true, columns, ...(rows !== undefined && { rows }) }),
     text: () => chunks.join(''),
     fresh: () => {
       const text = chunks.slice(read).join('');

@@ -1,5 +1,4 @@
 /** `runImport` and `planImport` as another program calls them. Long because every way of stopping has its case. */
-import { once } from 'node:events';
 import {
   appendFileSync,
   existsSync,
@@ -9,8 +8,6 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, vi } from 'vitest';
 import {
@@ -27,6 +24,7 @@ import {
 import type { Sandbox } from '../../../src/sandbox/index.js';
 import { scratch } from '../../support/cli.js';
 import { test } from '../../support/sandbox.js';
+import { httpServer } from '../../support/servers.js';
 
 /** A folder with `companies.csv` of so many rows, and the request that imports it. */
 function aRequest(
@@ -137,16 +135,14 @@ describe('runImport', () => {
   });
 
   test('leaves no connection open', async ({ sandbox }) => {
-    const server = createServer((_request, response) => response.writeHead(401).end()).listen(0, '127.0.0.1');
-    await once(server, 'listening');
-    const service = { baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, token: 't' };
+    const { url: baseUrl, server } = await httpServer((_, response) => response.writeHead(401).end());
+    const service = { baseUrl, token: 't' };
     let served = 0;
     server.on('connection', () => served++);
     await runImport(aRequest(sandbox, 1, { service })).result();
     expect(served).toBe(1);
     const open = () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)));
     await vi.waitFor(async () => expect(await open()).toBe(0));
-    server.close();
   });
 
   test('prints nothing', async ({ sandbox }) => {
@@ -159,6 +155,17 @@ describe('runImport', () => {
     expect(summary.status).toBe('partial');
     expect(calls).toEqual([0, 0]);
   });
+
+  test.for(['map.json', 'companies.rejects.csv'])(
+    'outcomes in its own file %s are refused',
+    async (outcomes, { sandbox }) => {
+      const request = aRequest(sandbox, 1, { mapping: 'map.json', outcomes });
+      writeFileSync(join(request.cwd, 'map.json'), '{"kind": "companies"}');
+      await expect(runImport(request).result()).rejects.toMatchObject({ problem: { code: 'outcomes_file' } });
+      expect(sandbox.ledger()).toEqual([]);
+      expect(readFileSync(join(request.cwd, 'map.json'), 'utf8')).toBe('{"kind": "companies"}');
+    },
+  );
 
   test('two at a time are two imports, unless they are of one account and kind', async ({
     sandbox,
@@ -407,18 +414,13 @@ describe('stopping', () => {
   test('leaving the loop while it downloads closes the connection', async ({ sandbox }) => {
     let isClosed = false;
     // It never ends what it sends.
-    const server = createServer((_, response) => {
+    const { url } = await httpServer((_, response) => {
       response.once('close', () => {
         isClosed = true;
       });
       response.writeHead(200, { 'content-length': 1_000_000 }).write('company_id\n');
-    }).listen(0, '127.0.0.1');
-    onTestFinished(() => {
-      server.closeAllConnections();
-      server.close();
     });
-    await once(server, 'listening');
-    const files = [`http://127.0.0.1:${(server.address() as AddressInfo).port}/slow.csv`];
+    const files = [`${url}/slow.csv`];
     for await (const event of runImport(aRequest(sandbox, 1, { files }))) {
       if (event.type === 'progress') break;
     }
