@@ -8,8 +8,8 @@ import type { Mapping, Zones } from './mapping/rules.js';
 export * from './cell-hashes.js';
 export { textsIn } from './conversion/found.js';
 export { BOOLEAN_TYPES } from './conversion/texts.js';
-export type { Converter } from './conversion/type.js';
 export {
+  type Converter,
   cellType,
   converterOf,
   isSameStyle,
@@ -51,9 +51,8 @@ export { loadZones } from './conversion/date-types.js';
 export { placeWord } from './formats.js';
 export { lossIn } from './json/text.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';
-export { hasIdentifierRule } from './mapping/id-column.js';
+export { hasIdentifierRule, likeliestCompany, likeliestIds } from './mapping/identity.js';
 export type { MappingFile, MappingSection } from './mapping/mapping-file.js';
-export { likeliestCompany, likeliestIds } from './mapping/named-column.js';
 export {
   factsOf,
   keyStyle,

@@ -1,11 +1,26 @@
 /** The types `date` and `datetime`: what is sent for a point in time, and time zones, whose library is loaded only if an input needs it. */
-
 import type * as Luxon from 'luxon';
 import { SOME_ZONE } from '../../model.js';
-import { patternsOf, readsAs } from './date-patterns.js';
-import { type DatePattern, datePattern, ISO_8601, ISO_DATE } from './dates.js';
-import { type Point, pointAt, utc } from './points.js';
-import { BadType, causeOf, inScratch, type Reader, scratch, scratchText, type TypeOfColumn } from './type.js';
+import {
+  type DatePattern,
+  datePattern,
+  ISO_8601,
+  ISO_DATE,
+  LAST_YEAR,
+  type Point,
+  pointAt,
+  utc,
+} from './dates.js';
+import {
+  BadType,
+  causeOf,
+  inScratch,
+  type Reader,
+  remembered,
+  scratch,
+  scratchText,
+  type TypeOfColumn,
+} from './type.js';
 
 const { bytes } = scratch;
 
@@ -31,10 +46,16 @@ function putDate({ year, month, day }: Point): number {
 /** As it is sent and shown: `2024-03-31`. */
 export const dateText = (point: Point): string => scratchText({ bytes, start: 1, end: putDate(point) });
 
+function quotedDate(point: Point): '' {
+  const end = putDate(point);
+  bytes[end] = QUOTE;
+  return inScratch(0, end + 1);
+}
+
 /** RFC 3339 with seconds. In UTC if the offset is not in whole minutes, as before there were time zones. */
 function rfc3339(point: Point, offset: number): '' {
   if (!Number.isInteger(offset)) {
-    return rfc3339(pointAt(Math.round(utc(point) - offset * 60_000), point.fraction), 0);
+    return rfc3339(pointAt(Math.round(utc(point) - offset * MINUTE_MS), point.fraction), 0);
   }
   let at = put(putDate(point), LETTER_T, point.hour);
   at = put(put(at, COLON, point.minute), COLON, point.second);
@@ -48,36 +69,25 @@ function rfc3339(point: Point, offset: number): '' {
   return inScratch(0, at);
 }
 
-/** The last year with four digits. */
-const LAST_YEAR = 9999;
-
-const dates = (pattern: DatePattern): Reader => ({
+/** @param write null for a time that its zone does not have */
+const points = (pattern: DatePattern, write: (point: Point) => '' | null): Reader => ({
   read(text) {
     const point = pattern.read(text);
-    if (point === null || point.year > LAST_YEAR) return null;
-    const end = putDate(point);
-    bytes[end] = QUOTE;
-    return inScratch(0, end + 1);
+    return point === null ? null : write(point);
   },
-  cause: (text) => (pattern.fits(text) ? { code: 'range' } : causeOf(text, pattern.foreign, 'form')),
+  cause(text) {
+    if (!pattern.fits(text)) return causeOf(text, pattern.foreign, 'form');
+    return { code: pattern.read(text) === null ? 'range' : 'zone' };
+  },
 });
 
-function datetimes(pattern: DatePattern, zone: string | null): Reader {
+function inZone(zone: string | null): (point: Point) => '' | null {
   // Looked up with the first cell: a type is also parsed where zones are not loaded.
-  let offsetAt: OffsetAt | null | undefined = zone === null ? null : undefined;
-  const { cause } = dates(pattern);
-  return {
-    read(text) {
-      const point = pattern.read(text);
-      if (point === null || point.year > LAST_YEAR) return null;
-      offsetAt ??= zone === null ? null : zoneOf(zone);
-      const offset = point.offset ?? offsetAt?.(utc(point)) ?? null;
-      return offset === null ? null : rfc3339(point, offset);
-    },
-    cause(text) {
-      const point = pattern.read(text);
-      return point !== null && point.year <= LAST_YEAR ? { code: 'zone' } : cause(text);
-    },
+  let offsetAt: OffsetAt | null = null;
+  return (point) => {
+    if (zone !== null) offsetAt ??= zoneOf(zone);
+    const offset = point.offset ?? offsetAt?.(utc(point)) ?? null;
+    return offset === null ? null : rfc3339(point, offset);
   };
 }
 
@@ -100,17 +110,77 @@ const EPOCH: Reader = {
   cause: (text) => causeOf(text, /[^\d.-]/gu, 'range'),
 };
 
-function patternOf(form: string | null, iso: DatePattern): DatePattern {
-  return form === null || form === 'iso' ? iso : datePattern(form);
+const MONTH = '(?:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)';
+const FULL = 'january|february|march|april|june|july|august|september|october|november|december';
+const WEEKDAY = '((?:sun|mon|tue|wed|thu|fri|sat),? )?';
+
+const NUMERIC = /^(\d{4}|\d{1,2})([/.-]|\. ?)\d{1,2}\2(\d{4}|\d{1,2})(?!\d)/;
+const COMPACT = /^\d{8}(?!\d)/;
+const DAY_FIRST = new RegExp(
+  `^${WEEKDAY}\\d{1,2}([ /-]|\\.? )(${FULL}|${MONTH})(,? |[/-])(\\d{4}|\\d{2})(?!\\d)`,
+  'i',
+);
+const MONTH_FIRST = new RegExp(`^${WEEKDAY}(${FULL}|${MONTH}) \\d{1,2}(,? )\\d{4}(?!\\d)`, 'i');
+const TIME =
+  /^(T|,? )\d{1,2}:\d{2}(:\d{2}(?:([.,])(\d{1,9}))?)?(?:([ \u00a0\u202f]?)([ap]\.?m\.?))?(?:( ?)(Z|UTC|GMT|[+-]\d{2}(?::?\d{2})?))?$/i;
+
+export type DateKind = 'date' | 'datetime';
+
+/** Every pattern that the text fits, for numbers with one digit or two: only `iso` if that fits, none if it is not a date. */
+export function patternsOf(text: string, kind: DateKind): string[] {
+  if (text.length > 60) return [];
+  if (readsAs(text, kind, 'iso')) return ['iso'];
+  const [day] = [NUMERIC, COMPACT, DAY_FIRST, MONTH_FIRST].flatMap((form) => form.exec(text)?.[0] ?? []);
+  if (day === undefined) return [];
+  const time = day === text ? '' : kind === 'datetime' ? timePattern(text.slice(day.length)) : null;
+  const patterns = time === null ? [] : dayPatterns(day).map((pattern) => pattern + time);
+  return patterns.filter((pattern) => readsAs(text, kind, pattern));
 }
 
-function checkZone(form: string | null, zone: string | null, pattern: DatePattern): void {
-  if (zone === '') throw new BadType('names no zone after the @', 'such as Europe/Berlin or UTC');
-  if (zone !== null || form === null || form === 'iso' || pattern.hasOffset) return;
-  throw new BadType(
-    'does not say in which zone the times are',
-    `write the zone after an @: datetime:${form}@Europe/Berlin, or datetime:${form}@UTC`,
-  );
+function dayPatterns(text: string): string[] {
+  const [numeric, first, sign, last] = NUMERIC.exec(text) ?? [];
+  if (numeric !== undefined) {
+    const [isYear, endsInYear] = [first!.length === 4, last!.length === 4];
+    if (isYear && endsInYear) return [];
+    const short = ['M d yy', 'd M yy', 'yy M d'];
+    const orders = isYear ? ['yyyy M d'] : endsInYear ? ['M d yyyy', 'd M yyyy'] : short;
+    return orders.map((order) => order.replaceAll(' ', sign!));
+  }
+  if (COMPACT.test(text)) return ['yyyyMMdd'];
+  const month = (name: string): string => (name.length > 3 ? 'MMMM' : 'MMM');
+  const weekday = (name = ''): string => name.replace(/[a-z]+/i, 'EEE');
+  const [found, ofDay, before, name, after, year] = DAY_FIRST.exec(text) ?? [];
+  if (found !== undefined) {
+    return [`${weekday(ofDay)}d${before}${month(name!)}${after}${'y'.repeat(year!.length)}`];
+  }
+  const [, day, monthName, behind] = MONTH_FIRST.exec(text)!;
+  return [`${weekday(day)}${month(monthName!)} d${behind}yyyy`];
+}
+
+function timePattern(text: string): string | null {
+  const match = TIME.exec(text);
+  if (!match) return null;
+  const [, before, seconds, point, fraction, space, half, gap, zone] = match;
+  return [
+    before!.toUpperCase() === 'T' ? "'T'" : before,
+    half ? 'h:mm' : 'H:mm',
+    seconds ? ':ss' : '',
+    fraction ? point + 'S'.repeat(fraction.length) : '',
+    half ? `${space ? ' ' : ''}a` : '',
+    zone ? `${gap}ZZ` : '',
+  ].join('');
+}
+
+const patternFor = remembered(datePattern);
+
+/** The point in time that a text reads as; null for one that does not fit. */
+export function readsAs(text: string, kind: DateKind, pattern: string): Point | null {
+  if (pattern === 'iso') return (kind === 'date' ? ISO_DATE : ISO_8601).read(text);
+  return patternFor(pattern).read(text);
+}
+
+function patternOf(form: string | null, iso: DatePattern): DatePattern {
+  return form === null || form === 'iso' ? iso : datePattern(form);
 }
 
 /** As RFC 3339 has it: a column of such values needs no type. */
@@ -121,12 +191,9 @@ export const DATE_TYPES: readonly TypeOfColumn[] = [
     name: 'date',
     sent: 'string',
     noun: 'dates',
-    parse: (form) => dates(patternOf(form, ISO_DATE)),
+    parse: (form) => points(patternOf(form, ISO_DATE), quotedDate),
     // ISO dates need no type.
-    guess: (text) =>
-      patternsOf(text, 'date')
-        .filter((pattern) => pattern !== 'iso')
-        .map((pattern) => `date:${pattern}`),
+    guess: (text) => patternsOf(text, 'date').flatMap((one) => (one === 'iso' ? [] : `date:${one}`)),
     examples: [
       ['date:MM/dd/yyyy', 'dates of this pattern, sent as 2024-03-31'],
       ['date', 'ISO 8601, or the one pattern that every value fits'],
@@ -142,8 +209,14 @@ export const DATE_TYPES: readonly TypeOfColumn[] = [
         return EPOCH;
       }
       const pattern = patternOf(form, ISO_8601);
-      checkZone(form, zone, pattern);
-      return datetimes(pattern, zone);
+      if (zone === '') throw new BadType('names no zone after the @', 'such as Europe/Berlin or UTC');
+      if (zone === null && form !== null && form !== 'iso' && !pattern.hasOffset) {
+        throw new BadType(
+          'does not say in which zone the times are',
+          `write the zone after an @: datetime:${form}@Europe/Berlin, or datetime:${form}@UTC`,
+        );
+      }
+      return points(pattern, inZone(zone));
     },
     guess(text) {
       if (RFC_3339.test(text) || patternsOf(text, 'date').length > 0) return [];
@@ -175,30 +248,9 @@ type OffsetAt = (local: number) => number | null;
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** Most spans of a zone are without a change of clocks. */
-const SPAN_MS = 16 * DAY_MS;
-const MOST_SPANS = 20_000;
+const MOST_DAYS = 20_000;
 
-type Offsets = readonly [before: number, after: number];
-
-/** The offsets before and after the span of a length that a local time is in. The library is slow. */
-function offsetsIn(zone: Luxon.Zone, length: number): (local: number) => Offsets {
-  const known = new Map<number, Offsets>();
-  return (local) => {
-    const number = Math.floor(local / length);
-    let found = known.get(number);
-    if (found === undefined) {
-      // Local times are up to a day from UTC.
-      const [from, to] = [number * length - DAY_MS, (number + 1) * length + DAY_MS];
-      found = [zone.offset(from), zone.offset(to)];
-      if (known.size >= MOST_SPANS) known.clear();
-      known.set(number, found);
-    }
-    return found;
-  };
-}
-
-/** Null for a name that is not one. */
+/** Null for a name that is not one. The library is slow: it is asked once for each day. */
 export function zoneOf(name: string): OffsetAt | null {
   if (/^(?:UTC|GMT|Z)$/i.test(name)) return () => 0;
   if (luxon === undefined) throw new Error('zones are not loaded');
@@ -206,12 +258,14 @@ export function zoneOf(name: string): OffsetAt | null {
   const isFixed = /^[+-]\d\d:\d\d$/.test(name);
   if (!isFixed && !IANAZone.isValidZone(name)) return null;
   const zone = isFixed ? FixedOffsetZone.parseSpecifier(`UTC${name}`) : IANAZone.create(name);
-  const [bySpan, byDay] = [offsetsIn(zone, SPAN_MS), offsetsIn(zone, DAY_MS)];
+  // Local times are up to a day from UTC.
+  const aroundDay = remembered(
+    (day: number) => [zone.offset((day - 1) * DAY_MS), zone.offset((day + 2) * DAY_MS)] as const,
+    MOST_DAYS,
+  );
   return (local) => {
-    let offsets = bySpan(local);
-    if (offsets[0] !== offsets[1]) offsets = byDay(local);
-    const [before, after] = offsets;
-    if (before === after) return before;
+    const offsets = aroundDay(Math.floor(local / DAY_MS));
+    if (offsets[0] === offsets[1]) return offsets[0];
     return offsets.find((offset) => zone.offset(local - offset * MINUTE_MS) === offset) ?? null;
   };
 }

@@ -1,6 +1,19 @@
 /** Reads dates and times by a pattern of Unicode date tokens. A library, or regular expressions, take longer than the rest of the row. */
-import { hasDay, type Point, pointAt, utc } from './points.js';
 import { BadType } from './type.js';
+
+/** A point on a calendar and a clock that exists, without a zone unless the text has an offset. */
+export interface Point {
+  year: number;
+  month: number;
+  day: number;
+  hour: number;
+  minute: number;
+  second: number;
+  /** Digits after the second. */
+  fraction: string;
+  /** Minutes east of Greenwich; null if the text has none. */
+  offset: number | null;
+}
 
 export interface DatePattern {
   hasOffset: boolean;
@@ -12,58 +25,85 @@ export interface DatePattern {
   foreign: RegExp;
 }
 
-/** A longer text is not a date. */
-const LONGEST = 100;
+/** After as many years, the calendar repeats. `Date` takes a year below 100 for one of the last century. */
+const CYCLE = 400;
+const CYCLE_MS = 146_097 * 86_400_000;
 
-/** What is read of a text. */
-enum Field {
-  year,
-  month,
-  day,
-  hour,
-  minute,
-  second,
-  /** -1 if the text has none, as for the next two. */
-  hour12,
-  half,
-  weekday,
-  shortYear,
-  fraction,
+/** Milliseconds since 1970 as if the point were in UTC, without the fraction. */
+export const utc = ({ year, month, day, hour, minute, second }: Point): number =>
+  Date.UTC(year + CYCLE, month - 1, day, hour, minute, second) - CYCLE_MS;
+
+/** The point in UTC. */
+export function pointAt(ms: number, fraction: string): Point {
+  const date = new Date(ms);
+  return {
+    year: date.getUTCFullYear(),
+    month: date.getUTCMonth() + 1,
+    day: date.getUTCDate(),
+    hour: date.getUTCHours(),
+    minute: date.getUTCMinutes(),
+    second: date.getUTCSeconds(),
+    fraction,
+    offset: 0,
+  };
 }
 
+function daysIn(month: number, year: number): number {
+  if (month !== 2) return month === 4 || month === 6 || month === 9 || month === 11 ? 30 : 31;
+  return year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0) ? 29 : 28;
+}
+
+/** A longer text is not a date. */
+const LONGEST = 100;
+/** The last year with four digits. */
+export const LAST_YEAR = 9999;
+
+/** The letters of the numbers in a text, where `Y` is a year of two digits, and their values in a text without them. */
+const FIELDS = 'yMdHmshaEY';
+const DEFAULTS = [0, 1, 1, 0, 0, 0, -1, -1, -1, -1] as const;
+
+type Six = [number, number, number, number, number, number];
+type Four = [number, number, number, number];
+
 /** The text that is being read; no object is made for a point that does not exist. */
-const numbers = new Int32Array(11);
-const DEFAULTS = [0, 1, 1, 0, 0, 0, -1, -1, -1, -1, 0];
+const numbers: [...Six, ...Four] = [...DEFAULTS];
 let fraction = '';
 let offset: number | null = null;
 
-/** A part of a pattern: digits of a field, one of some characters, or what its own function reads. */
+/** A part of a pattern. */
 interface Token {
-  field: Field;
-  /** How many digits; 0 if it has none. */
-  least: number;
-  most: number;
-  /** UTF-16 code units, any of which fits. */
-  units: readonly number[];
   /** @returns the offset after what it reads; -1 if something else is there */
-  read: ((text: string, at: number) => number) | null;
+  read(text: string, at: number): number;
   /** Its characters besides digits, for a class of a regular expression. */
   characters: string;
 }
 
-const token = (some: Partial<Token>): Token => ({
-  ...{ field: Field.year, least: 0, most: 0, units: [], read: null, characters: '' },
-  ...some,
-});
-
 /** As many digits as there are, up to the most. */
-const digits = (field: Field, least: number, most = least): Token => token({ field, least, most });
+function digits(letter: string, least: number, most = least): Token {
+  const field = FIELDS.indexOf(letter);
+  const read = (text: string, at: number): number => {
+    let number = 0;
+    let end = at;
+    for (; end < at + most; end++) {
+      const digit = text.charCodeAt(end) - 0x30;
+      if (!(digit >= 0 && digit <= 9)) break;
+      number = number * 10 + digit;
+    }
+    if (end - at < least) return -1;
+    if (field < 0) fraction = text.slice(at, end);
+    else numbers[field] = number;
+    return end;
+  };
+  return { read, characters: '' };
+}
 
-const oneOf = (characters: string): Token =>
-  token({
-    units: characters.split('').map((one) => one.charCodeAt(0)),
+function oneOf(characters: string): Token {
+  const units = characters.split('').map((one) => one.charCodeAt(0));
+  return {
+    read: (text, at) => (units.includes(text.charCodeAt(at)) ? at + 1 : -1),
     characters: characters.replace(/[\\\]^-]/g, '\\$&'),
-  });
+  };
+}
 
 const literal = (unit: string): Token =>
   oneOf(unit === ' ' ? ' \u00a0\u202f' : `${unit}${unit.toLowerCase()}${unit.toUpperCase()}`);
@@ -77,150 +117,106 @@ function matching(source: string, characters: string, take: (found: string) => v
     take(found);
     return at + found.length;
   };
-  return token({ read, characters });
+  return { read, characters };
 }
 
-/** @returns the offset after all tokens; -1 if the text does not fit */
-function readAll(tokens: readonly Token[], text: string, start: number): number {
-  let at = start;
-  for (let index = 0; index < tokens.length; index++) {
-    const { field, least, most, units, read } = tokens[index]!;
-    if (read !== null) {
-      at = read(text, at);
-      if (at < 0) return -1;
-    } else if (most === 0) {
-      if (!units.includes(text.charCodeAt(at++))) return -1;
-    } else {
-      const from = at;
-      let number = 0;
-      for (; at < from + most; at++) {
-        const digit = text.charCodeAt(at) - 0x30;
-        if (!(digit >= 0 && digit <= 9)) break;
-        number = number * 10 + digit;
-      }
-      if (at - from < least) return -1;
-      numbers[field] = number;
-      if (field === Field.fraction) fraction = text.slice(from, at);
-    }
-  }
-  return at;
+function sequence(tokens: readonly Token[]): Token {
+  const read = (text: string, start: number): number => {
+    let at = start;
+    for (let index = 0; index < tokens.length && at >= 0; index++) at = tokens[index]!.read(text, at);
+    return at;
+  };
+  return { read, characters: tokens.map(({ characters }) => characters).join('') };
+}
+
+/** What a text may end without. */
+function optional(...tokens: Token[]): Token {
+  const all = sequence(tokens);
+  const read = (text: string, at: number): number => {
+    const end = all.read(text, at);
+    return end < 0 ? at : end;
+  };
+  return { ...all, read };
 }
 
 const MONTHS = 'january|february|march|april|may|june|july|august|september|october|november|december';
 const WEEKDAYS = 'sunday|monday|tuesday|wednesday|thursday|friday|saturday';
-const short = (names: string): string => names.replace(/([a-z]{3})[a-z]*/g, '$1');
 
-function nameOf(field: Field, names: string, isFull: boolean, first: number): Token {
-  const all = short(names).split('|');
-  return matching(isFull ? names : short(names), '\\p{L}', (name) => {
-    numbers[field] = all.indexOf(name.slice(0, 3).toLowerCase()) + first;
+function nameOf(letter: string, names: string, isFull: boolean, first: number): Token {
+  const short = names.replace(/([a-z]{3})[a-z]*/g, '$1');
+  const all = short.split('|');
+  return matching(isFull ? names : short, '\\p{L}', (name) => {
+    numbers[FIELDS.indexOf(letter)] = all.indexOf(name.slice(0, 3).toLowerCase()) + first;
   });
 }
 
 const HALF = matching('[ap]\\.?m\\.?', '\\p{L}.', (half) => {
-  numbers[Field.half] = /^p/i.test(half) ? 1 : 0;
+  numbers[FIELDS.indexOf('a')] = /^p/i.test(half) ? 1 : 0;
 });
 /** `+05:30`, `+0530`, `+05`, `Z` */
 const OFFSET = matching('Z|UTC|GMT|[+-](?:[01]\\d|2[0-3])(?::?[0-5]\\d)?', '+:ZUTCGMzutcgm\\-', (zone) => {
-  const minutes = /^[+-]/.test(zone)
-    ? Number(zone.slice(1, 3)) * 60 + Number(zone.slice(3).replace(':', ''))
-    : 0;
-  offset = (zone[0] === '-' ? -minutes : minutes) || 0;
+  const [, sign, hours, minutes] = /^([+-])(\d\d):?(\d*)$/.exec(zone) ?? ['', '+', 0, 0];
+  offset = (Number(hours) * 60 + Number(minutes)) * (sign === '-' ? -1 : 1) || 0;
 });
 
-const charactersOf = (tokens: readonly Token[]): string =>
-  tokens.map(({ characters }) => characters).join('');
-
-/** What a text may end without. */
-const optional = (...tokens: Token[]): Token =>
-  token({
-    characters: charactersOf(tokens),
-    read(text, at) {
-      const end = readAll(tokens, text, at);
-      return end < 0 ? at : end;
-    },
-  });
-
 function patternOf(tokens: readonly Token[]): DatePattern {
+  const { read, characters } = sequence(tokens);
   const fits = (text: string): boolean => {
     if (text.length > LONGEST) return false;
     for (let field = 0; field < DEFAULTS.length; field++) numbers[field] = DEFAULTS[field]!;
     fraction = '';
     offset = null;
-    return readAll(tokens, text, 0) === text.length;
+    return read(text, 0) === text.length;
   };
   return {
     hasOffset: tokens.includes(OFFSET),
     fits,
     read: (text) => (fits(text) ? pointRead() : null),
-    foreign: new RegExp(`[^\\d${charactersOf(tokens)}]`, 'u'),
+    foreign: new RegExp(`[^\\d${characters}]`, 'u'),
   };
 }
 
 /** The point that was read; null if it does not exist. 24:00 is 0:00 of the next day. */
 function pointRead(): Point | null {
-  const shortYear = numbers[Field.shortYear]!;
+  const [fullYear, month, day, hour24, minute, second, hour12, half, weekday, shortYear] = numbers;
   // As in luxon, and close to POSIX: years up to 60 are in this century.
-  const year = shortYear < 0 ? numbers[Field.year]! : shortYear + (shortYear > 60 ? 1900 : 2000);
-  const month = numbers[Field.month]!;
-  const day = numbers[Field.day]!;
-  const minute = numbers[Field.minute]!;
-  const second = numbers[Field.second]!;
-  const hour12 = numbers[Field.hour12]!;
-  const weekday = numbers[Field.weekday]!;
-  if (!hasDay(year, month, day) || minute > 59 || second > 59) return null;
+  const year = shortYear < 0 ? fullYear : shortYear + (shortYear > 60 ? 1900 : 2000);
+  const isDay = month >= 1 && month <= 12 && day >= 1 && day <= daysIn(month, year);
+  if (!isDay || minute > 59 || second > 59) return null;
   if (hour12 >= 0 && (hour12 < 1 || hour12 > 12)) return null;
-  const hour = hour12 < 0 ? numbers[Field.hour]! : (hour12 % 12) + 12 * numbers[Field.half]!;
+  const hour = hour12 < 0 ? hour24 : (hour12 % 12) + 12 * half;
   const point = { year, month, day, hour, minute, second, fraction, offset };
   if (weekday >= 0 && new Date(utc(point)).getUTCDay() !== weekday) return null;
   if (hour < 24) return point;
   if (hour > 24 || minute + second > 0 || /[1-9]/.test(fraction)) return null;
-  return { ...pointAt(utc(point), ''), offset };
+  const next = pointAt(utc(point), '');
+  return next.year > LAST_YEAR ? null : { ...next, offset };
 }
 
-const ISO_DAY = [
-  digits(Field.year, 4),
-  literal('-'),
-  digits(Field.month, 2),
-  literal('-'),
-  digits(Field.day, 2),
-];
+const ISO_DAY = [digits('y', 4), literal('-'), digits('M', 2), literal('-'), digits('d', 2)];
 /** ISO 8601 without a time. */
 export const ISO_DATE = patternOf(ISO_DAY);
 /** ISO 8601 in its extended form. A space may replace the `T`, as databases write it. */
 export const ISO_8601 = patternOf([
   ...ISO_DAY,
   optional(
-    oneOf('Tt '),
-    digits(Field.hour, 2),
-    literal(':'),
-    digits(Field.minute, 2),
-    optional(literal(':'), digits(Field.second, 2), optional(oneOf('.,'), digits(Field.fraction, 1, 9))),
+    ...[oneOf('Tt '), digits('H', 2), literal(':'), digits('m', 2)],
+    optional(literal(':'), digits('s', 2), optional(oneOf('.,'), digits('S', 1, 9))),
     optional(optional(oneOf(' ')), OFFSET),
   ),
 ]);
 
-const NUMBERS: Readonly<Record<string, Field>> = {
-  M: Field.month,
-  d: Field.day,
-  H: Field.hour,
-  h: Field.hour12,
-  m: Field.minute,
-  s: Field.second,
-};
-
 /** The token for a run of one letter; undefined if it is unknown. */
 function tokenOf(run: string): Token | undefined {
   const { length } = run;
-  if (run === 'yy') return digits(Field.shortYear, 2);
-  if (/^(?:y|yyyy)$/.test(run)) return digits(Field.year, length, 4);
-  if (/^M{3,4}$/.test(run)) return nameOf(Field.month, MONTHS, length === 4, 1);
-  if (/^E{1,4}$/.test(run)) return nameOf(Field.weekday, WEEKDAYS, length === 4, 0);
-  if (/^S{1,9}$/.test(run)) return digits(Field.fraction, length);
+  if (run === 'yy') return digits('Y', 2);
+  if (/^(?:y|yyyy)$/.test(run)) return digits('y', length, 4);
+  if (/^M{3,4}$/.test(run)) return nameOf('M', MONTHS, length === 4, 1);
+  if (/^E{1,4}$/.test(run)) return nameOf('E', WEEKDAYS, length === 4, 0);
+  if (/^S{1,9}$/.test(run)) return digits('S', length);
   if (run === 'a') return HALF;
   if (/^[ZXx]{1,3}$/.test(run)) return OFFSET;
-  const field = NUMBERS[run[0]!];
-  return field !== undefined && length <= 2 ? digits(field, length, 2) : undefined;
+  return /^[MdHhms]{1,2}$/.test(run) ? digits(run[0]!, length, 2) : undefined;
 }
 
 /** Tokens that are often mistaken for others. */

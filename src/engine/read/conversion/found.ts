@@ -4,9 +4,8 @@ import type { CellType, Conversion, RejectedRow } from '../../model.js';
 import type { MappingRules } from '../../options/mapping-rules.js';
 import type { Problem } from '../../problems.js';
 import { type Evidence, quoted } from '../wording.js';
-import { type DateKind, patternsOf, readsAs } from './date-patterns.js';
-import { dateText } from './date-types.js';
-import { type Point, utc } from './points.js';
+import { type DateKind, dateText, patternsOf, readsAs } from './date-types.js';
+import { utc } from './dates.js';
 import { partsOf } from './types.js';
 
 /** A date column whose rule has no pattern. */
@@ -25,14 +24,12 @@ export const undecided = (types: MappingRules['types'], columns: readonly string
     return [{ column, kind: name, zone }];
   });
 
-type Pair = readonly [string, string];
-
-const pairsOf = (patterns: readonly string[]): Pair[] =>
-  patterns.flatMap((one, at) => patterns.slice(at + 1).map((other): Pair => [one, other]));
+const pairsOf = (patterns: readonly string[]) =>
+  patterns.flatMap((one, at) => patterns.slice(at + 1).map((other) => [one, other] as const));
 
 /** Narrows down the patterns that the values of a column may have. */
 export class PatternFinder {
-  #candidates: string[] | null = null;
+  #candidates: readonly string[] | null = null;
   /** By two patterns: the first value that they read differently. */
   readonly #differing = new Map<string, Evidence>();
 
@@ -54,9 +51,8 @@ export class PatternFinder {
     if (left.length === 0) throw strayDate(this.path, seen, column, this.#type(this.#candidates[0]!));
     this.#candidates = left;
     for (const pair of pairsOf(left)) {
-      const [a, b] = pair.map((pattern) => readsAs(seen.text, kind, pattern)!) as [Point, Point];
-      const isSame = utc(a) === utc(b) && a.fraction === b.fraction;
-      if (!isSame && !this.#differing.has(String(pair))) this.#differing.set(String(pair), seen);
+      const [a, b] = pair.map((pattern) => utc(readsAs(seen.text, kind, pattern)!));
+      if (a !== b && !this.#differing.has(String(pair))) this.#differing.set(String(pair), seen);
     }
   }
 
@@ -65,18 +61,11 @@ export class PatternFinder {
     const { kind, column, zone } = this.target;
     const found = patternsOf(seen.text, kind);
     if (found.length === 0) {
-      const problem = {
-        code: 'no_pattern' as const,
-        column,
-        kind,
-        zone,
-        ...(kind === 'date' && timed(seen.text)),
-      };
       throw this.#error(
         `${quoted(seen.text)} is not a ${kind} that can be read without its pattern`,
         seen,
         'name the pattern of its values, such as dd.MM.yyyy',
-        problem,
+        { code: 'no_pattern', column, kind, zone, ...(kind === 'date' && timed(seen.text)) },
       );
     }
     if (kind === 'date' || zone !== null) return found;
@@ -94,22 +83,19 @@ export class PatternFinder {
   type(): Conversion | null {
     if (this.#candidates === null) return null;
     const { column, kind } = this.target;
-    for (const pair of pairsOf(this.#candidates)) {
-      const seen = this.#differing.get(String(pair));
-      if (!seen) continue;
-      const readings = pair.map((pattern) => ({
-        type: this.#type(pattern),
-        reading: dateText(readsAs(seen.text, kind, pattern)!),
-      }));
-      const shown = readings.map(({ reading }) => reading).join(' or ');
-      throw this.#error(
-        `${quoted(seen.text)} may be ${shown}, and no other value shows which`,
-        seen,
-        'name the pattern',
-        { code: 'two_patterns', column, readings },
-      );
-    }
-    return this.#type(this.#candidates[0]!);
+    const doubtful = pairsOf(this.#candidates).find((pair) => this.#differing.has(String(pair)));
+    if (!doubtful) return this.#type(this.#candidates[0]!);
+    const seen = this.#differing.get(String(doubtful))!;
+    const readings = doubtful.map((pattern) => ({
+      type: this.#type(pattern),
+      reading: dateText(readsAs(seen.text, kind, pattern)!),
+    }));
+    throw this.#error(
+      `${quoted(seen.text)} may be ${readings.map(({ reading }) => reading).join(' or ')}, and no other value shows which`,
+      seen,
+      'name the pattern',
+      { code: 'two_patterns', column, readings },
+    );
   }
 
   #type(pattern: string): Conversion {

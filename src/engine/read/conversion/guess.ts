@@ -7,7 +7,7 @@ import type { Warning } from '../../problems.js';
 import { count } from '../../util/numbers.js';
 import { type Evidence, list } from '../wording.js';
 import { remembered } from './type.js';
-import { converterOf, isSameStyle, TYPES, typeNamed } from './types.js';
+import { converterOf, isSameStyle, sentAs, TYPES } from './types.js';
 
 /** How many cells give candidates. */
 const FIRST_CELLS = 100;
@@ -48,18 +48,18 @@ export interface Fits {
   markers: Marker[];
 }
 
-type Reads = (text: string) => string | null;
+/** The zone that is open does not matter for whether a text fits. */
+const converterFor = remembered((type: string) => {
+  const { json } = converterOf(type.replace(`@${SOME_ZONE}`, '@UTC') as CellType)!;
+  return { json, isText: sentAs(type as CellType) === 'string' };
+});
 
-/** What a type makes of a text; null if it does not fit. The zone that is open does not matter for that. */
-function readerOf(type: string): Reads {
-  const converter = converterOf(type.replace(`@${SOME_ZONE}`, '@UTC') as CellType)!;
+/** What a type makes of a text; null if it does not fit. */
+function reads(type: string, text: string): string | null {
+  const { json, isText } = converterFor(type);
   // Postal codes and phone numbers consist of digits, too.
-  if (typeNamed(type).sent === 'string') return (text) => converter.json(text);
-  return (text) => (/^(?:\+|0\d)/.test(text) ? null : converter.json(text));
+  return !isText && /^(?:\+|0\d)/.test(text) ? null : json(text);
 }
-
-const readerFor = remembered(readerOf);
-const reads = (type: string, text: string): string | null => readerFor(type)(text);
 
 /** The types that a column may be given. @param cells the first of them, without empty ones */
 export function guessOf(cells: readonly string[]): string[] {
@@ -100,8 +100,7 @@ export function addFit(fits: Fits, types: readonly string[], text: string, line:
   }
   fits.cells++;
   tellApart(fits.types, readings);
-  for (let at = 0; at < types.length && fitting < types.length; at++) {
-    const fit = fits.types[at]!;
+  for (const [at, fit] of fitting < types.length ? fits.types.entries() : []) {
     if (readings[at] !== null) continue;
     fit.misses++;
     fit.stray ??= { line, text: text.slice(0, LONGEST_SHOWN) };
@@ -190,7 +189,7 @@ export function looksTyped(
   columns: readonly { column: string; types: readonly string[] }[],
 ): Warning[] {
   if (columns.length === 0) return [];
-  const sorts = new Set(columns.map(({ types: [type] }) => SORTS[typeNamed(type!).sent]));
+  const sorts = new Set(columns.map(({ types: [type] }) => SORTS[sentAs(type as CellType)]));
   const names = columns.map(({ column }) => column);
   const sort = ['numbers', 'dates', 'booleans'].filter((each) => sorts.has(each));
   const what = sort.length === 3 ? 'numbers, dates, or booleans' : sort.join(' or ');

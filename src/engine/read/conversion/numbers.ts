@@ -1,6 +1,5 @@
 /** Reads plain numbers, and numbers as people write them: grouped digits, currency signs, percentages. No arithmetic: the digits are kept. */
 import { isExactNumber } from '../json/text.js';
-import { isPlain } from './plain-numbers.js';
 import {
   BadType,
   causeOf,
@@ -13,23 +12,72 @@ import {
 } from './type.js';
 
 const { bytes } = scratch;
+const [HYPHEN, POINT, ZERO, NINE] = [0x2d, 0x2e, 0x30, 0x39];
+const isDigit = (code: number | undefined): boolean => code !== undefined && code >= ZERO && code <= NINE;
+
+export const NOT_A_NUMBER = -1;
+/** The bit in a result of `classify` that says that the last decimal is a zero. */
+export const ZERO_AT_END = 1;
+/** A longer text is not a plain number. */
+const LONGEST_PLAIN = 40;
+/** A double holds any number with this many digits. */
+const MOST_EXACT = 15;
+
+/**
+ * Classifies a text in UTF-8 (contract §3 "Types"): -1 if it is not a plain decimal, which a double gives back as it was
+ * written; otherwise decimals * 2 + (a zero at the end ? 1 : 0).
+ */
+export function classify(cell: Buffer, from: number, end: number): number {
+  if (end - from > LONGEST_PLAIN) return NOT_A_NUMBER;
+  const start = cell[from] === HYPHEN ? from + 1 : from;
+  let at = start;
+  let nonZero = false;
+  for (; at < end && isDigit(cell[at]); at++) nonZero ||= cell[at] !== ZERO;
+  const whole = at - start;
+  if (whole === 0 || (whole > 1 && cell[start] === ZERO)) return NOT_A_NUMBER;
+  let decimals = 0;
+  if (at < end) {
+    if (cell[at] !== POINT) return NOT_A_NUMBER;
+    for (at++; at < end && isDigit(cell[at]); at++, decimals++) nonZero ||= cell[at] !== ZERO;
+    if (decimals === 0 || at < end) return NOT_A_NUMBER;
+  }
+  if (start > from && !nonZero) return NOT_A_NUMBER; // -0 would come back as 0
+  if (whole + decimals > MOST_EXACT && !isHeld(cell.toString('latin1', from, end), whole))
+    return NOT_A_NUMBER;
+  return decimals * 2 + (decimals > 0 && cell[end - 1] === ZERO ? ZERO_AT_END : 0);
+}
+
+/** Beyond 2^53, neighboring integers are the same double: what looks exact may be rounded already. */
+const isHeld = (text: string, whole: number): boolean =>
+  (whole <= MOST_EXACT || Number.isSafeInteger(Math.trunc(Number(text)))) && isExactNumber(text);
+
+const memory = Buffer.alloc(LONGEST_PLAIN);
+
+/** The same for a JavaScript string. */
+export function classifyText(text: string): number {
+  const { length } = text;
+  if (length > LONGEST_PLAIN) return NOT_A_NUMBER;
+  for (let at = 0; at < length; at++) {
+    const code = text.charCodeAt(at);
+    if (code > NINE) return NOT_A_NUMBER;
+    memory[at] = code;
+  }
+  return classify(memory, 0, length);
+}
+
+const plain = (most: number, foreign: RegExp): Reader => ({
+  read(text) {
+    const kind = classifyText(text);
+    return kind !== NOT_A_NUMBER && kind <= most ? text : null;
+  },
+  cause: (text) => causeOf(text, foreign, /^-?[1-9]\d*(?:\.\d+)?$/.test(text) ? 'digits' : 'form'),
+});
 
 /** The signs between groups of thousands and before the decimals; empty if there are none. */
 interface NumberStyle {
   group: string;
   decimal: string;
 }
-
-const HYPHEN = 0x2d;
-const POINT = 0x2e;
-const ZERO = 0x30;
-const NINE = 0x39;
-
-/** What is around the digits. */
-type Around = 'nothing' | 'currency' | 'percent';
-
-const SPACES = ' \u00a0\u202f';
-const QUOTES = "'’";
 
 const STYLE = /^(?:\d{1,3}([.,'’ \u00a0\u202f_])\d{3}((?:\1\d{3})*)|\d+)(?:([.,])(\d+))?$/;
 
@@ -42,39 +90,27 @@ export function styleOf(example: string): NumberStyle | null {
   return isOpen ? null : { group, decimal };
 }
 
+const SPACES = ' \u00a0\u202f';
 /** Signs that look alike count as the same. */
-const alike = (sign: string): string =>
-  SPACES.includes(sign) ? SPACES : QUOTES.includes(sign) ? QUOTES : sign;
+const alike = (sign: string): string => [SPACES, "'’"].find((signs) => signs.includes(sign)) ?? sign;
 
 const MINUS = '([-+\u2212])?';
 const SPACE = `[${SPACES}]?`;
 /** A sign such as `€` or `US$`, a code such as `EUR`, or a word that replaces them. */
 const CURRENCY = String.raw`(?:\p{L}{0,3}\p{Sc}|[A-Z]{3}|kr\.?|zł|Kč|Ft|Fr\.?|Rp\.?|RM)`;
-
-/** What a value may have before and after its digits, with a group for each sign. */
-const AROUND: Record<Around, readonly [before: string, after: string]> = {
-  nothing: [MINUS, '(-)?'],
-  percent: [MINUS, `(-)?${SPACE}%`],
-  currency: [
-    `${MINUS}${SPACE}(?:${CURRENCY}${SPACE})?${MINUS}${SPACE}`,
-    `${SPACE}(-)?${SPACE}(?:${CURRENCY})?${SPACE}(-)?`,
-  ],
-};
-/** Characters that numbers have besides digits and signs, for a class of a regular expression. */
-const BESIDES: Record<Around, string> = {
-  nothing: '',
-  percent: `%${SPACES}`,
-  currency: String.raw`${SPACES}()\p{L}\p{Sc}`,
-};
-
 /** `(12.00)` is negative, with the currency inside or outside: `$(12.00)`. */
 const PARENTHESES = new RegExp(`^(${CURRENCY}${SPACE})?\\(([^()]+)\\)(${SPACE}${CURRENCY})?$`, 'u');
 
-/** A double holds any number with this many digits. */
-const MOST_EXACT = 15;
-/** A longer text is not read as a number. */
-const LONGEST = 100;
-const isDigit = (code: number): boolean => code >= ZERO && code <= NINE;
+/** What a value may have around its digits, here a zero, with a group for each sign; and its characters, for a class. */
+const AROUND = {
+  nothing: [`${MINUS}0(-)?`, ''],
+  percent: [`${MINUS}0(-)?${SPACE}%`, `%${SPACES}`],
+  currency: [
+    `${MINUS}${SPACE}(?:${CURRENCY}${SPACE})?${MINUS}${SPACE}0${SPACE}(-)?${SPACE}(?:${CURRENCY})?${SPACE}(-)?`,
+    String.raw`${SPACES}()\p{L}\p{Sc}`,
+  ],
+} as const;
+type Around = keyof typeof AROUND;
 
 function firstDigit(text: string): number {
   let at = 0;
@@ -96,12 +132,11 @@ export const aroundDigits = (text: string): string => aroundOf(text, firstDigit(
 
 /** Reads the sign in what is around a number; null if that does not fit. A file has few, so they are remembered. */
 function signReader(around: Around): (text: string) => '-' | '+' | null {
-  const pattern = new RegExp(`^${AROUND[around].join('0')}$`, 'u');
+  const pattern = new RegExp(`^${AROUND[around][0]}$`, 'u');
   return remembered((written) => {
     const text = written.includes('0') ? written : `${written}0`;
     const [, left, inside, right] = (around === 'currency' && PARENTHESES.exec(text)) || [];
-    const outside = left ?? right;
-    if (inside !== undefined && outside !== undefined && /[\p{L}\p{Sc}]/u.test(inside)) return null;
+    if (inside !== undefined && (left ?? right) !== undefined && /[\p{L}\p{Sc}]/u.test(inside)) return null;
     const signs = pattern
       .exec(inside ?? text)
       ?.slice(1)
@@ -111,11 +146,21 @@ function signReader(around: Around): (text: string) => '-' | '+' | null {
   });
 }
 
-/** A reader for numbers of a style. */
-function numberReader({ group, decimal }: NumberStyle, around: Around): Reader {
-  const between = group && alike(group);
-  const point = decimal === '' ? -1 : decimal.charCodeAt(0);
-  const foreign = new RegExp(String.raw`[^\d+\-\u2212${between}${decimal}${BESIDES[around]}]`, 'gu');
+/** A longer text is not read as a number. */
+const LONGEST = 100;
+
+/** A reader for numbers that are written like an example. @throws BadType */
+function like(example: string | null, around: Around): Reader {
+  const style = styleOf(example ?? '1,234.56');
+  if (style === null) {
+    throw new BadType(
+      'does not show how the numbers are written',
+      'write one with grouping and decimals, such as 1,234.56 or 1.234,56',
+    );
+  }
+  const between = style.group && alike(style.group);
+  const point = style.decimal.charCodeAt(0); // NaN for a style without decimals
+  const foreign = new RegExp(String.raw`[^\d+\-\u2212${between}${style.decimal}${AROUND[around][1]}]`, 'gu');
   const signOf = signReader(around);
 
   /** Whether a text is a number of this style, which is then in the scratch memory. */
@@ -138,8 +183,7 @@ function numberReader({ group, decimal }: NumberStyle, around: Around): Reader {
   return {
     read(text) {
       if (!fits(text)) return null;
-      const { start, end } = scratch;
-      return end - start <= MOST_EXACT || isExactNumber(scratchText()) ? '' : null;
+      return scratch.end - scratch.start <= MOST_EXACT || isExactNumber(scratchText()) ? '' : null;
     },
     cause(text) {
       if (!/\d/.test(text)) return { code: 'form' };
@@ -178,33 +222,11 @@ function digitsOf(text: string, start: number, end: number, between: string, poi
   return bytes[at - 1] === POINT ? at - 2 : at - 1;
 }
 
-/** A reader for numbers that are written like an example. @throws BadType */
-function like(example: string | null, around: Around): Reader {
-  const style = styleOf(example ?? '1,234.56');
-  if (style !== null) return numberReader(style, around);
-  throw new BadType(
-    'does not show how the numbers are written',
-    'write one with grouping and decimals, such as 1,234.56 or 1.234,56',
-  );
-}
-
-const plain = (type: 'integer' | 'number'): Reader => ({
-  read: (text) => (isPlain(text, type) ? text : null),
-  cause: (text) =>
-    causeOf(
-      text,
-      type === 'integer' ? /[^\d-]/gu : /[^\d.-]/gu,
-      /^-?[1-9]\d*(?:\.\d+)?$/.test(text) ? 'digits' : 'form',
-    ),
-});
-
 const STYLES = ['1,234.56', '1.234,56', '1 234,56', "1'234.56"];
-/** Something beside a number. */
-const BESIDE = /[^\d.,'’ \u00a0\u202f+\u2212-]/;
 
-/** The styles that a text may have. Phone numbers have spaces, too. */
-const stylesIn = (text: string): string[] =>
-  STYLES.filter((style) => !style.includes(' ') || text.includes(','));
+/** A type in the styles that a text may have. Phone numbers have spaces, too. */
+const styled = (type: string, text: string): string[] =>
+  STYLES.filter((style) => !style.includes(' ') || text.includes(',')).map((style) => `${type}:${style}`);
 
 export const NUMBER_TYPES: readonly TypeOfColumn[] = [
   {
@@ -212,7 +234,7 @@ export const NUMBER_TYPES: readonly TypeOfColumn[] = [
     sent: 'integer',
     noun: 'integers',
     isBare: true,
-    parse: () => plain('integer'),
+    parse: () => plain(0, /[^\d-]/gu),
     guess: () => ['integer'],
     examples: [['integer, number', 'plain numbers; a decimal point, no grouping']],
   },
@@ -220,8 +242,8 @@ export const NUMBER_TYPES: readonly TypeOfColumn[] = [
     name: 'number',
     sent: 'number',
     noun: 'numbers',
-    parse: (form) => (form === null ? plain('number') : like(form, 'nothing')),
-    guess: (text) => ['number', ...stylesIn(text).map((style) => `number:${style}`)],
+    parse: (form) => (form === null ? plain(Number.POSITIVE_INFINITY, /[^\d.-]/gu) : like(form, 'nothing')),
+    guess: (text) => ['number', ...styled('number', text)],
     examples: [['number:1.234,56', 'numbers written like the example: its grouping and decimal signs']],
   },
   {
@@ -229,9 +251,10 @@ export const NUMBER_TYPES: readonly TypeOfColumn[] = [
     sent: 'number',
     noun: 'money',
     parse: (form) => like(form, 'currency'),
+    // Something is beside the number.
     guess: (text) =>
-      BESIDE.test(text)
-        ? stylesIn(text).map((style) => (style === '1,234.56' ? 'money' : `money:${style}`))
+      /[^\d.,'’ \u00a0\u202f+\u2212-]/.test(text)
+        ? styled('money', text).map((type) => (type === 'money:1,234.56' ? 'money' : type))
         : [],
     examples: [
       ['money', '$1,234.56, 12 EUR, (12.00) for negative'],

@@ -12,6 +12,8 @@ export const BOOLEAN_TYPES: readonly CellType[] = [
   ...['aktiv/inaktiv', 'active/inactive', 'enabled/disabled'],
 ].map((pair) => `boolean:${pair}` as const);
 
+const reader = (read: Reader['read']): Reader => ({ read, cause: () => ({ code: 'form' }) });
+
 /** @throws BadType for a pair that is none */
 function words(pairs: readonly string[]): Reader {
   const known = new Map<string, string>();
@@ -22,16 +24,8 @@ function words(pairs: readonly string[]): Reader {
     }
     known.set(yes, 'true').set(no, 'false');
   }
-  return {
-    read: (text) => known.get(text) ?? known.get(text.toLowerCase()) ?? null,
-    cause: () => ({ code: 'form' }),
-  };
+  return reader((text) => known.get(text) ?? known.get(text.toLowerCase()) ?? null);
 }
-
-const LOWER: Reader = {
-  read: (text) => jsonString(text.toLowerCase()),
-  cause: () => ({ code: 'form' }),
-};
 
 export const TEXT_TYPES: readonly TypeOfColumn[] = [
   {
@@ -58,7 +52,7 @@ export const TEXT_TYPES: readonly TypeOfColumn[] = [
     sent: 'string',
     noun: 'texts',
     isBare: true,
-    parse: () => LOWER,
+    parse: () => reader((text) => jsonString(text.toLowerCase())),
     examples: [['lower', 'lower case; the only type that an identifier may have']],
   },
 ];

@@ -1,19 +1,16 @@
 /** The interface of the types of columns: each is one object, registered in `types.ts`. */
 import type { Cause, ColumnType } from '../../model.js';
 
+/** Why a text does not fit a type. */
+export type Misfit = Pick<Cause, 'code' | 'characters'>;
+
 export interface Reader {
   /**
    * JSON text; null for a text that does not fit. Empty if the JSON is in `scratch`: copying it from there is faster than
    * making a text of it.
    */
   read(text: string): string | null;
-  /** Why a text does not fit. */
-  cause(text: string): Pick<Cause, 'code' | 'characters'>;
-}
-
-export interface Converter extends Reader {
-  /** JSON text; null for a text that does not fit. */
-  json(text: string): string | null;
+  cause(text: string): Misfit;
 }
 
 export interface TypeOfColumn {
@@ -50,18 +47,14 @@ export class BadType extends Error {
 const LOOKED_AT = 1000;
 
 /** The cause for a text with characters that no value of its type has; otherwise the given one. */
-export function causeOf(
-  text: string,
-  foreign: RegExp,
-  otherwise: Cause['code'],
-): Pick<Cause, 'code' | 'characters'> {
+export function causeOf(text: string, foreign: RegExp, otherwise: Cause['code']): Misfit {
   const characters = [...new Set(text.slice(0, LOOKED_AT).match(foreign) ?? [])];
   return characters.length > 0 ? { code: 'characters', characters } : { code: otherwise };
 }
 
 /** Results are computed once. Their keys come from cells: a malicious file must not fill the memory with them. */
-export function remembered<T>(make: (key: string) => T, most = 500): (key: string) => T {
-  const known = new Map<string, T>();
+export function remembered<T, K = string>(make: (key: K) => T, most = 500): (key: K) => T {
+  const known = new Map<K, T>();
   return (key) => {
     let found = known.get(key);
     if (found === undefined) {

@@ -8,7 +8,7 @@ import { DATE_TYPES, loadZones, zoneOf } from './date-types.js';
 import { datePattern } from './dates.js';
 import { NUMBER_TYPES, styleOf } from './numbers.js';
 import { TEXT_TYPES } from './texts.js';
-import { BadType, type Converter, scratchText, type TypeOfColumn } from './type.js';
+import { BadType, type Reader, scratchText, type TypeOfColumn } from './type.js';
 
 /** A new type is an object in one of these. */
 export const TYPES: readonly TypeOfColumn[] = [...NUMBER_TYPES, ...TEXT_TYPES, ...DATE_TYPES];
@@ -66,6 +66,11 @@ export function cellType(text: string, name: string): CellType | 'auto' {
   return text as CellType;
 }
 
+export interface Converter extends Reader {
+  /** JSON text; null for a text that does not fit. */
+  json(text: string): string | null;
+}
+
 /** Null for columns that are sent as they are. Zones must be loaded before it reads. */
 export function converterOf(type: CellType): Converter | null {
   const { name, form, zone } = partsOf(type);
@@ -105,10 +110,13 @@ function hasOffsetIn(form: string | null): boolean {
 
 /** Loads the libraries for these types. @throws UsageError for an unknown time zone */
 export async function loadConversions({ types }: Pick<MappingRules, 'types'>): Promise<void> {
-  const zones = types.map(([column, type]) => ({ column, type, zone: partsOf(type).zone }));
-  if (zones.some(({ zone }) => zone !== null)) await loadZones();
+  const zones = types.flatMap(([column, type]) => {
+    const { zone } = partsOf(type);
+    return zone === null ? [] : [{ column, type, zone }];
+  });
+  if (zones.length > 0) await loadZones();
   for (const { column, type, zone } of zones) {
-    if (zone === null || zoneOf(zone) !== null) continue;
+    if (zoneOf(zone) !== null) continue;
     throw new UsageError(`types: ${column}: "${zone}" is not a time zone`, {
       hint: 'write a name such as Europe/Berlin, or UTC',
       problem: { code: 'unknown_zone', column, type, zone },
@@ -132,12 +140,20 @@ export function decimalSign(type: CellType): string {
   return style ? style.decimal || (style.group === '.' ? ',' : '.') : '.';
 }
 
+/** The most characters that a sentence names. */
+const MOST_SHOWN = 5;
+
 /** Why a text does not fit its column's type. */
 export function misfit(column: string, text: string, type: CellType, converter: Converter): Refusal {
   const found = converter.cause(text);
+  const { characters = [] } = found;
+  const shown = characters.slice(0, MOST_SHOWN).map((character) => `"${visible(character)}"`);
+  if (characters.length > MOST_SHOWN) shown.push('others');
+  const last = shown.pop();
+  const names = shown.length === 0 ? `${last} is` : `${shown.join(', ')} and ${last} are`;
   const detail = {
     type: '',
-    characters: `: ${inTheWay(found.characters ?? [])}`,
+    characters: `: ${names} in the way`,
     form: '',
     range: ': there is no such day or time',
     zone: partsOf(type).zone === null ? ': it has no offset' : ': the clocks there skip that time',
@@ -147,16 +163,6 @@ export function misfit(column: string, text: string, type: CellType, converter: 
     reason: `${column}: ${quoted(text)} is not of type ${type}${detail}`,
     cause: { column, type, ...found },
   };
-}
-
-/** The most characters that a sentence names. */
-const MOST_SHOWN = 5;
-
-function inTheWay(characters: readonly string[]): string {
-  const shown = characters.slice(0, MOST_SHOWN).map((character) => `"${visible(character)}"`);
-  if (characters.length > MOST_SHOWN) shown.push('others');
-  const last = shown.pop()!;
-  return shown.length === 0 ? `${last} is in the way` : `${shown.join(', ')} and ${last} are in the way`;
 }
 
 /** An invisible character as its code point. */

@@ -4,7 +4,7 @@ import type { Format } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { formatSize } from '../../util/size.js';
 import { tooManyColumns, tooWide } from '../limits.js';
-import { givenNames } from '../mapping/named-column.js';
+import { givenNames } from '../mapping/identity.js';
 import { HEAD_BYTES, lineEnds } from '../text/head.js';
 import type { InputOptions } from '../types.js';
 import { findDelimiter, firstCells } from './delimiter.js';

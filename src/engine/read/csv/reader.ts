@@ -1,7 +1,7 @@
 /** Reads CSV and TSV. The beginning of the text shows dialect, header, kind, and identifier. */
 import { InputError, ProfilesError } from '../../errors.js';
 import type { InputFormat } from '../format.js';
-import { type Identity, identify } from '../mapping/id-column.js';
+import { type Identity, identify } from '../mapping/identity.js';
 import { targetsOf } from '../mapping/targets.js';
 import { toUtf8 } from '../text/encoding.js';
 import type { InputFile, InputOptions, OpenedInput } from '../types.js';

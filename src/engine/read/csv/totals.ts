@@ -2,15 +2,24 @@
 import type { CellType, ColumnPlan } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { count, grouped } from '../../util/numbers.js';
+import { looksTyped, type Suggestion, suggestionOf } from '../conversion/guess.js';
+import { classify } from '../conversion/numbers.js';
 import {
+  addCell,
   addCurrency,
+  addPlain,
+  type ColumnStats,
   type Currencies,
   currenciesOf,
   currencyWarnings,
+  type Decision,
+  decide,
+  decidedBefore,
+  emptyStats,
+  isUndecided,
   mergeCurrencies,
-} from '../conversion/currency.js';
-import { looksTyped, type Suggestion, suggestionOf } from '../conversion/guess.js';
-import { classify } from '../conversion/plain-numbers.js';
+  mergeStats,
+} from '../conversion/stats.js';
 import {
   isSameStyle,
   isStyled,
@@ -20,17 +29,6 @@ import {
   typeNamed,
 } from '../conversion/types.js';
 import type { ColumnCounter, ColumnTotals } from '../format.js';
-import {
-  addCell,
-  addPlain,
-  type ColumnStats,
-  type Decision,
-  decide,
-  decidedBefore,
-  emptyStats,
-  isUndecided,
-  mergeStats,
-} from '../mapping/stats.js';
 import { isInferred, type Target } from '../mapping/targets.js';
 import type { Rows } from '../rows.js';
 import type { OpenedInput, Scan } from '../types.js';
@@ -83,7 +81,7 @@ export class CsvCounter implements ColumnCounter {
       if (this.#open[index]) this.#look(index, row, line);
       else part.stats.cells++;
       if (!isAccepted) part.outside++;
-      else if (part.currencies?.other === null) addCurrency(part.currencies, row.text(index), line);
+      else if (part.currencies) addCurrency(part.currencies, row.text(index), line);
     }
   }
 

@@ -1,7 +1,6 @@
 /** Writes the items of the rows of a CSV or a sheet. */
 import type { CellType } from '../../model.js';
-import type { Converter } from '../conversion/type.js';
-import { converterOf, misfit } from '../conversion/types.js';
+import { type Converter, converterOf, misfit } from '../conversion/types.js';
 import { BLANK, type RowWriter } from '../format.js';
 import { identifierCheck } from '../identifier.js';
 import { EMPTY } from '../item-text.js';

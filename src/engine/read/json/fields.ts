@@ -7,7 +7,7 @@ import {
   currenciesOf,
   currencyWarnings,
   mergeCurrencies,
-} from '../conversion/currency.js';
+} from '../conversion/stats.js';
 import { sentType } from '../conversion/types.js';
 import type { ColumnCounter, ColumnTotals } from '../format.js';
 import { METADATA, type Target, targeting } from '../mapping/targets.js';

@@ -5,7 +5,7 @@ import type { Kind } from '../../model.js';
 import { isObject } from '../../util/json-object.js';
 import type { InputFormat } from '../format.js';
 import { limitIn } from '../limits.js';
-import { identify, inArray } from '../mapping/id-column.js';
+import { identify, inArray } from '../mapping/identity.js';
 import { METADATA } from '../mapping/targets.js';
 import type { Rows } from '../rows.js';
 import { toUtf8 } from '../text/encoding.js';

@@ -6,7 +6,7 @@ import { UsageError } from '../../errors.js';
 import { type Format, ID_FIELD, KINDS, type Kind } from '../../model.js';
 import type { Problem } from '../../problems.js';
 import { nearest } from '../../util/nearest.js';
-import type { ArrayBelow } from '../mapping/named-column.js';
+import type { ArrayBelow } from '../mapping/identity.js';
 import { viewOf } from '../text/fours.js';
 import type { Head } from '../text/head.js';
 import type { InputOptions, JsonBody } from '../types.js';

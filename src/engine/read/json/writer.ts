@@ -1,8 +1,7 @@
 /** Writes JSON items, flat or in the service's shape, as the service expects them (spec: Company, User). */
 import type { CellType } from '../../model.js';
 import { isObject } from '../../util/json-object.js';
-import type { Converter } from '../conversion/type.js';
-import { converterOf, misfit, sentAs } from '../conversion/types.js';
+import { type Converter, converterOf, misfit, sentAs } from '../conversion/types.js';
 import type { RowWriter } from '../format.js';
 import { cleaner, identifierCheck } from '../identifier.js';
 import { COMPANY, EMPTY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';

@@ -1,7 +1,6 @@
 /** Checks that the rules about columns fit the inputs. A rule applies to every input that has its column. */
 import { UsageError } from '../../errors.js';
 import { ID_FIELD, KINDS, type Kind } from '../../model.js';
-import type { MappingRules } from '../../options/mapping-rules.js';
 import type { ReadOptions } from '../../options.js';
 import type { ColumnRule } from '../../problems.js';
 import { MAX_FIELDS } from '../json/fields.js';
@@ -18,15 +17,20 @@ interface Checked extends Mapped {
 type Asked = Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'byKind'>;
 type Named = readonly [rule: ColumnRule, column: string];
 
-const RULES = ['map', 'include', 'exclude', 'types'] as const;
-
 /**
  * Refuses rules that apply to none of the inputs, as far as that is known before they are read.
  * @throws UsageError for a column that no input has, for a rule that gives an identifier's column another use or has its
  * key, and for a sheet if no input is a workbook
  */
 export function checkOpened(inputs: readonly OpenedInput[], asked: Asked & Pick<ReadOptions, 'sheet'>): void {
-  checkSheet(inputs, asked);
+  const [first] = inputs;
+  const isSheet = ({ isRejects, format }: OpenedInput): boolean => isRejects === true || format === 'xlsx';
+  if (asked.sheet !== undefined && first && !inputs.some(isSheet)) {
+    throw new UsageError(`sheet is for a workbook, and ${first.path} is ${first.format}`, {
+      hint: 'leave the sheet out',
+      problem: { code: 'sheet_of_other_format', format: first.format },
+    });
+  }
   for (const input of inputs) checkKeys(input);
   checkRules(
     inputs.map((input) => ({ ...input, open: hasFields(input) })),
@@ -34,50 +38,25 @@ export function checkOpened(inputs: readonly OpenedInput[], asked: Asked & Pick<
   );
 }
 
-function checkSheet(inputs: readonly OpenedInput[], { sheet }: Pick<ReadOptions, 'sheet'>): void {
-  const [first] = inputs;
-  if (sheet === undefined || !first || inputs.some((one) => one.isRejects || one.format === 'xlsx')) return;
-  throw new UsageError(`sheet is for a workbook, and ${first.path} is ${first.format}`, {
-    hint: 'leave the sheet out',
-    problem: { code: 'sheet_of_other_format', format: first.format },
-  });
-}
-
 /** The same once all fields of JSON items are known. @throws UsageError */
 export function checkScanned(
-  inputs: readonly { opened: OpenedInput; scan: Pick<Scan, 'columns' | 'rows'> }[],
+  inputs: readonly {
+    opened: OpenedInput;
+    scan: Pick<Scan, 'columns' | 'rows'>;
+  }[],
   asked: Asked,
 ): void {
   if (!inputs.some(({ opened }) => hasFields(opened))) return;
-  checkRules(
-    inputs.map(({ opened, scan }) => ({
-      ...opened,
-      columns: [...new Set([...opened.columns, ...scan.columns.map(({ column }) => column)])],
-      // Without items, any fields are possible.
-      open: hasFields(opened) && (scan.rows.read === 0 || scan.columns.length >= MAX_FIELDS),
-    })),
-    asked,
-  );
+  const known = inputs.map(({ opened, scan: { columns, rows } }) => ({
+    ...opened,
+    columns: [...new Set([...opened.columns, ...columns.map(({ column }) => column)])],
+    // Without items, any fields are possible.
+    open: hasFields(opened) && (rows.read === 0 || columns.length >= MAX_FIELDS),
+  }));
+  checkRules(known, asked);
 }
 
 const hasFields = ({ format }: OpenedInput): boolean => format === 'json' || format === 'ndjson';
-
-function checkRules(inputs: readonly Checked[], asked: Asked): void {
-  checkId(inputs, asked.id);
-  /** Each rule, with the inputs to which it applies. */
-  const rules = new Map<string, { named: Named; under: Checked[] }>();
-  for (const input of inputs) {
-    const here = [...columnsOf(input), ...identifiersOf(input, asked)].map(
-      ([rule, column]): Named => [rule, columnIn(input.columns, column)],
-    );
-    for (const [name, named] of new Map(here.map((named) => [JSON.stringify(named), named]))) {
-      const rule = rules.get(name) ?? { named, under: [] };
-      rule.under.push(input);
-      rules.set(name, rule);
-    }
-  }
-  for (const { named, under } of rules.values()) checkOne(named, under);
-}
 
 /** The keys of identifiers are not metadata: the service would take them for something else. @throws UsageError */
 function checkKeys({ rules, kind }: Mapped): void {
@@ -92,44 +71,52 @@ function checkKeys({ rules, kind }: Mapped): void {
     throw new UsageError(
       `${rule}: "${key}" is ${isOwn ? 'the identifier' : "the user's company"}, not metadata`,
       {
-        hint: isOwn ? "name the identifier's column instead" : "name the company's column instead",
+        hint: `name the ${isOwn ? "identifier's" : "company's"} column instead`,
         problem: { code: 'identifier_as_key', key, kind, column },
       },
     );
   }
 }
 
-/** The columns that an input's rules name. */
-function columnsOf({ rules, again }: Mapped): Named[] {
-  const set = new Set(rules.set.map(([key]) => key));
-  const names: Record<(typeof RULES)[number], readonly string[]> = {
-    map: rules.map.map(([column]) => column),
-    include: rules.include,
-    exclude: rules.exclude,
-    types: rules.types.map(([column]) => column).filter((column) => !set.has(column)),
-  };
-  // A rejects file may lack columns that the rules of its run name.
-  const counts = (column: string): boolean => !again || again.named.includes(column);
-  return RULES.flatMap((rule) => names[rule].filter(counts).map((column): Named => [rule, column]));
+function checkRules(inputs: readonly Checked[], asked: Asked): void {
+  checkId(inputs, asked.id);
+  /** Each rule, with the inputs to which it applies. */
+  const rules = new Map<string, { named: Named; under: Set<Checked> }>();
+  for (const input of inputs) {
+    for (const [rule, name] of namedIn(input, asked)) {
+      const named: Named = [rule, columnIn(input.columns, name)];
+      const known = rules.get(String(named)) ?? { named, under: new Set() };
+      rules.set(String(named), { named, under: known.under.add(input) });
+    }
+  }
+  for (const { named, under } of rules.values()) checkOne(named, [...under]);
 }
 
-/** The columns named as identifiers. Those in the mapping of a kind apply to inputs of that kind only. */
-function identifiersOf({ kind }: Mapped, { userId, companyId, byKind }: Asked): Named[] {
+/** The columns that an input's rules name, or are named as identifiers of its kind. */
+function namedIn({ rules, again, kind }: Mapped, { userId, companyId, byKind }: Asked): Named[] {
+  const set = new Set(rules.set.map(([key]) => key));
   const own = byKind?.[kind];
-  const names: (readonly [ColumnRule, string | undefined])[] = [
-    ['user_id', userId],
-    ['company_id', companyId],
-    ['id', own?.id],
-    ['company_id', own?.companyId],
+  // A rejects file may lack columns that the rules of its run name.
+  const counts = (column: string): boolean => !again || again.named.includes(column);
+  const named: readonly (readonly [rule: ColumnRule, columns: readonly string[]])[] = [
+    ['map', rules.map.map(([column]) => column).filter(counts)],
+    ['include', rules.include.filter(counts)],
+    ['exclude', rules.exclude.filter(counts)],
+    ['types', rules.types.flatMap(([column]) => (set.has(column) || !counts(column) ? [] : column))],
+    ['user_id', [userId ?? []].flat()],
+    ['company_id', [companyId ?? []].flat()],
+    ['id', [own?.id ?? []].flat()],
+    ['company_id', [own?.companyId ?? []].flat()],
   ];
-  return names.flatMap(([rule, column]) => (column === undefined ? [] : [[rule, column]]));
+  return named.flatMap(([rule, columns]) => columns.map((column): Named => [rule, column]));
 }
 
 /** @param under the inputs that have the rule */
 function checkOne([rule, column]: Named, under: readonly Checked[]): void {
   const having = under.filter(({ columns }) => columns.includes(column));
+  const isOpen = under.some(({ open }) => open);
   if (having.length === 0) {
-    if (under.some(({ open }) => open)) return;
+    if (isOpen) return;
     const columns = [...new Set(under.flatMap((input) => input.columns))];
     throw unknownColumn(rule, column, columns, under.map(({ path }) => path).join(', '));
   }
@@ -137,18 +124,17 @@ function checkOne([rule, column]: Named, under: readonly Checked[]): void {
   const isIdentifier = ({ idColumn, companyIdColumn }: Mapped): boolean =>
     column === idColumn || column === companyIdColumn;
   // In other inputs, the column may be metadata.
-  if (!having.every(isIdentifier) || under.some(({ open }) => open)) return;
+  if (!having.every(isIdentifier) || isOpen) return;
   // An identifier is text; only its case may change.
-  if (rule === 'types' && under.every(({ rules }) => isLower(rules, column))) return;
+  const isLower = ({ rules: { types } }: Mapped): boolean =>
+    types.every(([named, type]) => named !== column || type === 'lower');
+  if (rule === 'types' && under.every(isLower)) return;
   const use = rule === 'types' ? 'an identifier is always text' : 'it is the identifier';
   throw new UsageError(`${rule}: ${column}: ${use}`, {
     hint: 'leave the rule out, or name another identifier',
     problem: { code: 'rule_for_identifier', rule, column },
   });
 }
-
-const isLower = ({ types }: MappingRules, name: string): boolean =>
-  types.every(([column, type]) => column !== name || type === 'lower');
 
 /** One column cannot be the identifier of two kinds. */
 function checkId(inputs: readonly Checked[], id: string | undefined): void {

@@ -1,16 +1,17 @@
 /** Where the values of each column or JSON field go, under the user's mapping rules. */
 import { UsageError } from '../../errors.js';
 import { type CellType, ID_FIELD, type Kind } from '../../model.js';
+import type { MappingRules } from '../../options/mapping-rules.js';
 import type { ColumnRule, Warning } from '../../problems.js';
 import { nearest } from '../../util/nearest.js';
 import { guessOf } from '../conversion/guess.js';
-import { classifyText, NOT_A_NUMBER } from '../conversion/plain-numbers.js';
+import { classifyText, NOT_A_NUMBER } from '../conversion/numbers.js';
 import { converterOf } from '../conversion/types.js';
 import { cleaner } from '../identifier.js';
 import { jsonString } from '../json/text.js';
 import { type Again, OWN_PREFIX } from '../rejects-rows.js';
 import { list, quoted } from '../wording.js';
-import { keyStyle, type MappingRules } from './rules.js';
+import { keyStyle } from './rules.js';
 
 /**
  * `id` becomes `user_id` or `company_id`; `company` is a user's `company_id`; `spread` is a column of JSON objects
@@ -47,8 +48,12 @@ export interface Mapped {
 }
 
 /** Decides one column at a time, because the fields of JSON items are met one by one. */
-export function targeting(input: Mapped): (column: string) => Target {
-  const { rules, kind } = input;
+export function targeting({
+  rules,
+  kind,
+  idColumn,
+  companyIdColumn,
+}: Omit<Mapped, 'path'>): (column: string) => Target {
   const keys = new Map(rules.map);
   const styled = keyStyle(rules.keys);
   const types = new Map(rules.types);
@@ -56,30 +61,26 @@ export function targeting(input: Mapped): (column: string) => Target {
   const exclude = new Set(rules.exclude);
   const set = new Set(rules.set.map(([key]) => key));
   return (column) => {
-    const left = (because: string): Target => ({ column, role: 'ignored', key: null, pinned: null, because });
+    const as = (role: Role, key: string | null, pinned: CellType | null, because: string | null): Target => ({
+      ...{ column, role, key, pinned, because },
+    });
+    const left = (because: string): Target => as('ignored', null, null, because);
     const asked = types.get(column);
     const text = asked === 'lower' ? asked : 'string';
-    if (column === input.idColumn) {
-      return { column, role: 'id', key: ID_FIELD[kind], pinned: text, because: 'the identifier' };
-    }
-    if (column === input.companyIdColumn) {
-      return { column, role: 'company', key: 'company_id', pinned: text, because: 'an identifier' };
-    }
+    if (column === idColumn) return as('id', ID_FIELD[kind], text, 'the identifier');
+    if (column === companyIdColumn) return as('company', 'company_id', text, 'an identifier');
     if (column.startsWith(OWN_PREFIX)) return left('a column of a rejects file');
     if (exclude.has(column)) return left('excluded');
     if (include.size > 0 && !include.has(column)) return left('not included');
     const named = keys.get(column);
     if (column === METADATA && named === undefined) {
-      return { column, role: 'spread', key: METADATA, pinned: null, because: 'its members become metadata' };
+      return as('spread', METADATA, null, 'its members become metadata');
     }
     const key = named ?? styled(column);
     if (set.has(key)) return left('set for every item');
-    const pinned = asked === undefined || asked === 'auto' ? null : asked;
-    if (pinned) return { column, role: 'metadata', key, pinned, because: 'pinned' };
-    if (!rules.infer && asked === undefined) {
-      return { column, role: 'metadata', key, pinned: 'string', because: 'all columns are text' };
-    }
-    return { column, role: 'metadata', key, pinned: null, because: null };
+    if (asked !== undefined && asked !== 'auto') return as('metadata', key, asked, 'pinned');
+    const isText = !rules.infer && asked === undefined;
+    return isText ? as('metadata', key, 'string', 'all columns are text') : as('metadata', key, null, null);
   };
 }
 
@@ -89,7 +90,7 @@ const NAMELESS: Target = { column: '', role: 'ignored', key: null, pinned: null,
 /**
  * Targets of all columns of a header.
  * @param rows the cells of the first rows
- * @throws UsageError as `checkKeys` does
+ * @throws UsageError if two columns would have the same metadata key
  */
 export function targetsOf(
   input: Mapped & { columns: readonly string[] },
@@ -97,10 +98,21 @@ export function targetsOf(
 ): Target[] {
   const targetOf = targeting(input);
   const targets = input.columns.map((column) => (column === '' ? NAMELESS : targetOf(column)));
-  checkKeys(targets);
+  const owner = new Map<string, string>();
+  for (const { column, key, role } of targets) {
+    if (role !== 'metadata' || key === null) continue;
+    const other = owner.get(key);
+    if (other !== undefined) {
+      throw new UsageError(`columns "${other}" and "${column}" both map to the key "${key}"`, {
+        hint: 'exclude one of them, or map it to another key',
+        problem: { code: 'same_key', key, columns: [other, column] },
+      });
+    }
+    owner.set(key, column);
+  }
   const clean = cleaner(input.rules) ?? ((cell: string) => cell);
   return targets.map((target, index) => {
-    if (target.role !== 'metadata' || target.pinned !== null) return target;
+    if (!isInferred(target)) return target;
     const cells = rows.map((row) => clean(row[index] ?? ''));
     return { ...target, guess: guessOf(cells.filter((cell) => cell !== '')) };
   });
@@ -124,22 +136,6 @@ export function unknownColumn(
     hint: like ? `did you mean "${like}"?` : `its columns are ${list(columns)}`,
     problem: { code: 'unknown_column', path, rule, column },
   });
-}
-
-/** @throws UsageError if two columns would have the same metadata key */
-function checkKeys(targets: readonly Target[]): void {
-  const owner = new Map<string, string>();
-  for (const { column, key, role } of targets) {
-    if (role !== 'metadata' || key === null) continue;
-    const other = owner.get(key);
-    if (other !== undefined) {
-      throw new UsageError(`columns "${other}" and "${column}" both map to the key "${key}"`, {
-        hint: 'exclude one of them, or map it to another key',
-        problem: { code: 'same_key', key, columns: [other, column] },
-      });
-    }
-    owner.set(key, column);
-  }
 }
 
 /** The JSON text of a single value, typed like a CSV cell. */

@@ -3,7 +3,7 @@ import { InputError } from '../../errors.js';
 import type { Warning } from '../../problems.js';
 import type { InputFormat } from '../format.js';
 import { emptyFieldStats, type FieldPart, JsonTotals } from '../json/fields.js';
-import { type Identity, identify } from '../mapping/id-column.js';
+import { type Identity, identify } from '../mapping/identity.js';
 import { targeting } from '../mapping/targets.js';
 import type { SourceFile } from '../text/source.js';
 import type { ParquetColumn } from './file.js';

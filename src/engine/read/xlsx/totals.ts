@@ -1,7 +1,7 @@
 /** Totals for the columns of a sheet: as for CSV, but cells have their own types. */
 import type { Warning } from '../../problems.js';
+import { withText } from '../conversion/stats.js';
 import { type ColumnPart, CsvCounter, CsvTotals } from '../csv/totals.js';
-import { withText } from '../mapping/stats.js';
 import { isInferred, type Role, type Target } from '../mapping/targets.js';
 import { KIND_BITS, type Rows } from '../rows.js';
 import type { OpenedInput } from '../types.js';

@@ -1,11 +1,14 @@
 /**
- * The type of a CSV column (contract §3 "Types"). It holds for the whole file: batches are counted separately and
- * merged in order, and then the type is decided once.
+ * What the cells of a column have in common: the type of a CSV column (contract §3 "Types"), and the currencies of amounts.
+ * It holds for the whole file: batches are counted separately and merged in order, and then the type is decided once.
  */
 import type { CellType, ColumnType } from '../../model.js';
-import { addFit, addFits, type Fits, isOpen, noFits } from '../conversion/guess.js';
-import { classifyText, NOT_A_NUMBER, ZERO_AT_END } from '../conversion/plain-numbers.js';
+import type { Warning } from '../../problems.js';
 import { type Evidence, quoted } from '../wording.js';
+import { addFit, addFits, type Fits, isOpen, noFits } from './guess.js';
+import { aroundDigits, classifyText, NOT_A_NUMBER, ZERO_AT_END } from './numbers.js';
+import { remembered } from './type.js';
+import { partsOf } from './types.js';
 
 /** What the cells of a column that are not empty have in common. Plain data. */
 export interface ColumnStats {
@@ -61,10 +64,9 @@ export function addPlain(stats: ColumnStats, kind: number): boolean {
   if (kind >= DECIMALS) {
     if (stats.notInteger === null) return false;
     if ((kind & ZERO_AT_END) !== 0 && stats.trailingZero === null) return false;
-  }
+    stats.decimal++;
+  } else stats.whole++;
   stats.cells++;
-  if (kind >= DECIMALS) stats.decimal++;
-  else stats.whole++;
   stats.decimals = sameDecimals(stats.decimals, kind >> 1);
   return true;
 }
@@ -91,8 +93,7 @@ export const mergeStats = (a: ColumnStats, b: ColumnStats): ColumnStats => ({
 export function withText(stats: ColumnStats, text: Evidence | null): ColumnStats {
   if (text === null) return stats;
   const earlier = (other: Evidence | null) => (other !== null && other.line < text.line ? other : text);
-  const { notNumber, notInteger } = stats;
-  return { ...stats, notNumber: earlier(notNumber), notInteger: earlier(notInteger) };
+  return { ...stats, notNumber: earlier(stats.notNumber), notInteger: earlier(stats.notInteger) };
 }
 
 export interface Decision {
@@ -107,24 +108,74 @@ export interface Decision {
 export function decide(stats: ColumnStats, place = 'line'): Decision {
   const { cells, notNumber, notInteger, trailingZero, decimals } = stats;
   const at = ({ line, text }: Evidence): string => `${place} ${line}: ${quoted(text)}`;
-  const decided = (type: ColumnType, reason: string, warning: string | null = null): Decision => ({
-    ...{ type, reason, warning },
-  });
-  if (cells === 0) return decided('string', 'no values');
+  if (cells === 0) return { type: 'string', reason: 'no values', warning: null };
   const text = notNumber ?? (decimals === -2 && notInteger ? trailingZero : null);
-  if (text) return decided('string', at(text));
-  const type = notInteger ? 'number' : 'integer';
+  if (text) return { type: 'string', reason: at(text), warning: null };
+  const type: ColumnType = notInteger ? 'number' : 'integer';
   const reason =
     cells === 1 ? `the one value is ${notInteger ? 'a' : 'an'} ${type}` : `all ${cells} values are ${type}s`;
   const warning =
     trailingZero && `trailing zeros are dropped: ${at(trailingZero)} becomes ${Number(trailingZero.text)}`;
-  return decided(type, reason, warning);
+  return { type, reason, warning };
 }
 
 /** The type that an earlier session decided, if these cells allow it; otherwise the new decision. */
 export function decidedBefore(now: Decision, stats: ColumnStats, type: CellType | undefined): Decision {
-  const ruledOut = { string: null, integer: stats.notInteger, number: stats.notNumber };
-  if (type === undefined || type === now.type || !Object.hasOwn(ruledOut, type)) return now;
-  if (ruledOut[type as keyof typeof ruledOut] !== null) return now;
+  const isAllowed =
+    type === 'string' ||
+    (type === 'integer' && stats.notInteger === null) ||
+    (type === 'number' && stats.notNumber === null);
+  if (!isAllowed || type === now.type) return now;
   return { type, reason: 'decided when this run began', warning: null };
+}
+
+interface Amount extends Evidence {
+  currency: string;
+}
+
+/** The first value of a column, and the first one in another currency. Only numbers are sent, so they would look alike. */
+export type Currencies = Amount[];
+
+/** Null for a column that is not pinned to `money`. */
+export const currenciesOf = (pinned: CellType | null): Currencies | null =>
+  pinned && partsOf(pinned).name === 'money' ? [] : null;
+
+/** Signs and words for the codes that they are most likely used for: `$5` and `5 USD` are not two currencies. */
+const CODES = new Map(
+  [
+    '$ USD, US$ USD, C$ CAD, CA$ CAD, A$ AUD, AU$ AUD, NZ$ NZD, HK$ HKD, S$ SGD, R$ BRL, € EUR, £ GBP, ¥ JPY, CN¥ CNY',
+    '₹ INR, zł PLN, Kč CZK, Ft HUF, Fr CHF, Rp IDR, RM MYR',
+  ].flatMap((line) => line.split(', ').map((pair) => pair.split(' ') as [string, string])),
+);
+
+/** The currency in what is around the digits of a value; empty if there is none. */
+const currencyIn = remembered((around: string) => {
+  const sign = /[\p{L}\p{Sc}]+/u.exec(around)?.[0] ?? '';
+  return CODES.get(sign) ?? sign;
+});
+
+/** @param text a value that fits `money` */
+export function addCurrency(seen: Currencies, text: string, line: number): void {
+  if (seen.length > 1) return;
+  const currency = currencyIn(aroundDigits(text));
+  if (currency !== '' && currency !== seen[0]?.currency) seen.push({ line, text, currency });
+}
+
+/** `a` comes before `b`, and is null for the first part of a column. */
+export function mergeCurrencies(a: Currencies | null, b: Currencies | null): Currencies | null {
+  const [first, ...more] = [...(a ?? []), ...(b ?? [])];
+  const other = more.find(({ currency }) => currency !== first!.currency);
+  return b && [first ?? [], other ?? []].flat();
+}
+
+/** @param place the word for lines in messages */
+export function currencyWarnings(column: string, [first, other]: Currencies, place: string): Warning[] {
+  if (!first || !other) return [];
+  const at = ({ line, text }: Evidence): string => `${place} ${line} ${quoted(text)}`;
+  return [
+    {
+      message: `${column}: ${at(first)} and ${at(other)} are in different currencies, and only the numbers are sent`,
+      problem: { code: 'mixed_currencies', column },
+    },
+  ];
 }

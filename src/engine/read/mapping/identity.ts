@@ -1,0 +1,283 @@
+/** Which kind an input is, and where its identifiers are: columns that are named, and the likeliest ones (contract §3 "Kind and identifier"). */
+import { type ErrorDetails, InputError, UsageError } from '../../errors.js';
+import { ID_FIELD, KINDS, type Kind } from '../../model.js';
+import type { KindMapping, MappingRules } from '../../options/mapping-rules.js';
+import type { ReadOptions } from '../../options.js';
+import type { ColumnRule, IdField, Reading } from '../../problems.js';
+import { list } from '../wording.js';
+import { columnIn, constantsOf, unknownColumn } from './targets.js';
+
+export interface Identity {
+  kind: Kind;
+  idColumn: string;
+  companyIdColumn: string | null;
+  /** The rules for this kind. */
+  rules: MappingRules;
+  constants: [key: string, json: string][];
+  /** The columns fit both kinds, and none was requested: the values decide. */
+  eitherKind?: true;
+  /** Nothing names kind or identifier; these are the likeliest. */
+  guessed?: true;
+}
+
+interface Asked extends Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind'> {
+  path: string;
+  /** All inputs, including this one. */
+  inputs?: readonly string[] | undefined;
+  /** Use the likeliest kind and identifier if the columns do not name them. */
+  guess?: boolean | undefined;
+  /** JSON: arrays that may hold the rows. */
+  below?: readonly ArrayBelow[] | undefined;
+  /** A workbook: other sheets that may hold the rows. */
+  sheets?: readonly string[] | undefined;
+}
+
+/** An array of objects inside a JSON object. */
+export interface ArrayBelow {
+  /** In the form of `jsonPath`. */
+  path: string;
+  /** Names of the members of its first object. */
+  names: readonly string[];
+}
+
+/** Users first: the rows of users name their companies, too. */
+const DETECTED = ['users', 'companies'] as const;
+
+/**
+ * Finds kind and identifier. If no kind was requested, a column of user ids means users; otherwise, one of company ids
+ * means companies.
+ * @throws InputError if the columns show no kind or no identifier; UsageError for a name that no column has, and if two
+ * columns may be the identifier
+ */
+export function identify(columns: readonly string[], asked: Asked): Identity {
+  if (columns.length === 0) {
+    throw new InputError('the first items have no fields', {
+      file: asked.path,
+      hint: 'an item is an object, such as {"company_id": "c1", "name": "Acme"}',
+    });
+  }
+  const idOf = (kind: Kind): string | undefined =>
+    find(columns, namesOf(kind, { ...asked, id: undefined }), kind, ID_FIELD[kind], asked);
+  const detected = DETECTED.filter((one) => idOf(one) !== undefined);
+  const mapped = detected.length > 1 ? kindOfMapping(columns, asked) : undefined;
+  const kind = asked.kind ?? mapped ?? detected[0];
+  if (kind === undefined) return withoutId(kind, columns, asked);
+  const id = asked.id === undefined ? undefined : columnIn(columns, asked.id);
+  const idColumn = id !== undefined && columns.includes(id) ? id : idOf(kind);
+  if (idColumn === undefined) return withoutId(kind, columns, asked);
+  const identity = identityOf(kind, idColumn, columns, asked);
+  const isOpen = asked.kind === undefined && id === undefined && kind === 'users';
+  const company = isOpen ? idOf('companies') : undefined;
+  const isEither = company !== undefined && company !== idColumn && company === identity.companyIdColumn;
+  return isEither ? { ...identity, eitherKind: true } : identity;
+}
+
+/** For an input with the identifiers of both kinds: the kind whose mapping has more of its columns in this input. */
+function kindOfMapping(columns: readonly string[], { byKind }: Asked): Kind | undefined {
+  const share = ({ id = '', companyId = '', rules }: KindMapping): number => {
+    const { map, include, exclude, types } = rules;
+    const pairs = [...map, ...types].map(([column]) => column);
+    const names = new Set([...pairs, ...include, ...exclude, id, companyId]);
+    names.delete('');
+    return names.size === 0 ? 0 : columns.filter((column) => names.has(column)).length / names.size;
+  };
+  const { companies, users } = byKind ?? {};
+  if (!companies || !users) return undefined;
+  return share(companies) > share(users) ? 'companies' : 'users';
+}
+
+function identityOf(kind: Kind, idColumn: string, columns: readonly string[], asked: Asked): Identity {
+  const rules = rulesIn(columns, rulesOf(kind, asked));
+  const others = columns.filter((column) => column !== idColumn);
+  const { companyId, byKind } = asked;
+  const names: Name[] = [companyId, byKind?.users?.companyId].map((column) => ['company_id', column]);
+  const company = kind === 'users' ? find(others, names, kind, 'company_id', asked) : undefined;
+  return { kind, idColumn, rules, constants: constantsOf(rules), companyIdColumn: company ?? null };
+}
+
+/** The rules, with columns as this input names them. */
+function rulesIn(columns: readonly string[], rules: MappingRules): MappingRules {
+  const set = new Set(rules.set.map(([key]) => key));
+  const here = (name: string): string => columnIn(columns, name);
+  return {
+    ...rules,
+    map: rules.map.map(([column, key]) => [here(column), key]),
+    include: rules.include.map(here),
+    exclude: rules.exclude.map(here),
+    types: rules.types.map(([column, type]) => [set.has(column) ? column : here(column), type]),
+  };
+}
+
+/** A column that was named, if one was, and the rule that named it. */
+type Name = readonly [rule: ColumnRule, column: string | undefined];
+
+/** The names given for the identifier of a kind, by precedence. */
+const namesOf = (kind: Kind, { id, userId, companyId, byKind }: GivenIds): Name[] => [
+  ['id', id],
+  kind === 'users' ? ['user_id', userId] : ['company_id', companyId],
+  ['id', byKind?.[kind]?.id],
+];
+
+type GivenIds = Omit<Asked, 'path' | 'rules'>;
+
+/** The columns given for the identifiers of both kinds. */
+export const givenNames = (asked: GivenIds): string[] =>
+  KINDS.flatMap((kind) => namesOf(kind, asked).flatMap(([, column]) => column ?? []));
+
+const rulesOf = (kind: Kind, { rules, byKind }: Asked): MappingRules => byKind?.[kind]?.rules ?? rules;
+
+/** The column that was named; otherwise one with the field's name, or a similar one. */
+function find(
+  columns: readonly string[],
+  names: readonly Name[],
+  kind: Kind,
+  field: IdField,
+  asked: Asked,
+): string | undefined {
+  const given = names.flatMap(([, name]) => (name === undefined ? [] : columnIn(columns, name)));
+  const exact = [...given, field].find((name) => columns.includes(name));
+  if (exact !== undefined) return exact;
+  const { map, include, exclude } = rulesOf(kind, asked);
+  const used = new Set([...map.map(([column]) => column), ...include, ...exclude]);
+  const alike = columns.filter((column) => folded(column) === folded(field) && !used.has(column));
+  const [column, other] = alike;
+  if (other === undefined) return column;
+  throw new UsageError(`${asked.path}: "${column}" and "${other}" may both be the ${field}`, {
+    hint: 'say which one it is, or exclude the other',
+    problem: { code: 'names_alike', path: asked.path, kind, field, columns: [column!, other] },
+  });
+}
+
+/** Makes `Company ID`, `companyId`, and `company-id` equal to `company_id`. */
+const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, '');
+
+/** Handles columns without an identifier. @param known the kind, if something shows it */
+function withoutId(known: Kind | undefined, columns: readonly string[], asked: Asked): Identity {
+  const { path: file, below = [], inputs = [file], sheets: [sheet] = [] } = asked;
+  const sentence = `no column ${known ? ID_FIELD[known] : 'user_id or company_id'} among ${list(columns)}`;
+  const isId = (name: string): boolean =>
+    givenNames(asked).includes(name) || DETECTED.some((kind) => folded(name) === folded(ID_FIELD[kind]));
+  const identified = below.find(({ names }) => names.some(isId));
+  if (identified) throw new InputError(sentence, { file, ...inArray(file, identified.path, null) });
+  for (const [rule, column] of (known ? [known] : DETECTED).flatMap((kind) => namesOf(kind, asked))) {
+    if (column !== undefined && !columns.includes(column)) throw unknownColumn(rule, column, columns, file);
+  }
+  // A rule for `company_id` says nothing: users may have a company, too.
+  const isUsers = mappedTo('user_id', columns, asked.rules) !== undefined;
+  const kind = known ?? (isUsers ? 'users' : likeliestKind(columns));
+  const rules = rulesOf(kind, asked);
+  const column = (known ? undefined : asked.id) ?? likelyId(kind, columns, rules);
+  const others = columns.filter((one) => one !== column);
+  const likelyCompany = mappedTo('company_id', others, rules) ?? likeliestCompany(unused(others, rules));
+  const company = kind === 'users' ? likelyCompany : null;
+  if (asked.guess) {
+    const identity = identityOf(kind, column, columns, asked);
+    return { ...identity, companyIdColumn: identity.companyIdColumn ?? company, guessed: true };
+  }
+  const hasRule = hasIdentifierRule(rules, kind, [column, company]);
+  const reading = { path: file, paths: inputs, kind, column, company, ...(hasRule && { hasRule }) };
+  if (sheet !== undefined) {
+    throw new InputError(sentence, {
+      file,
+      hint: `if the rows are in another sheet, name it, such as ${JSON.stringify(sheet)}`,
+      problem: { code: 'rows_in_sheet', path: file, sheet, otherwise: reading },
+    });
+  }
+  if (below[0]) throw new InputError(sentence, { file, ...inArray(file, below[0].path, reading) });
+  throw new InputError(sentence, {
+    file,
+    hint: known
+      ? `name the identifier's column, such as ${JSON.stringify(column)}`
+      : 'say what the rows are, and name the column of their identifier',
+    problem: { code: known ? 'no_identifier' : 'kind_unknown', ...reading },
+  });
+}
+
+/**
+ * Advice for an error: the rows are probably in an array.
+ * @param otherwise what the rows are if they are not in the array; null if they certainly are
+ */
+export const inArray = (
+  path: string,
+  jsonPath: string,
+  otherwise: Reading | null,
+): Pick<ErrorDetails, 'hint' | 'problem'> => ({
+  hint: `if the rows are in an array, name the path to it, such as ${jsonPath}`,
+  problem: { code: 'rows_in_array', path, jsonPath, otherwise },
+});
+
+/** The likeliest identifier of a kind: by its name, also if it has another use, before any column. */
+function likelyId(kind: Kind, columns: readonly string[], rules: MappingRules): string {
+  const free = unused(columns, rules);
+  const [named] = [...likeliestIds(kind, free), ...likeliestIds(kind, columns)];
+  return mappedTo(ID_FIELD[kind], columns, rules) ?? named ?? free[0] ?? columns[0] ?? '';
+}
+
+/** The column that a rule maps to an identifier's key: such a rule does not make it the identifier, but was meant to. */
+const mappedTo = (field: IdField, columns: readonly string[], { map }: MappingRules): string | undefined =>
+  map.find(([column, key]) => key === field && columns.includes(column))?.[0];
+
+/** Columns without another use. */
+function unused(columns: readonly string[], { map, exclude }: MappingRules): string[] {
+  const used = new Set([...map.map(([column]) => column), ...exclude]);
+  return columns.filter((column) => !used.has(column));
+}
+
+/** Whether rules name columns or keys of identifiers in a way that an import refuses. */
+export function hasIdentifierRule(
+  { map, exclude, set, types }: MappingRules,
+  kind: Kind,
+  columns: readonly (string | null)[],
+): boolean {
+  const ruled = [...map, ...types.filter(([, type]) => type !== 'lower')].map(([column]) => column);
+  return (
+    [...ruled, ...exclude].some((column) => columns.includes(column)) ||
+    set.some(([key]) => key === ID_FIELD[kind] || key === ID_FIELD.companies)
+  );
+}
+
+const fold = (name: string): string => name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '');
+
+const PERSON =
+  /^(?:(?:first|last|given|family|sur|middle)name|surname|forename|username|login|(?:user|contact|person|member|lead|employee|subscriber|visitor)(?:id|key|uuid|guid|number|no)|birthday|dateofbirth|jobtitle|salutation)$/;
+const COMPANY =
+  /^(?:(?:company|account|organi[sz]ation)(?:name|domain|domainname|id|number|type)|industry|sector|annualrevenue|numberofemployees|employees|vatid|companysize)$/;
+const EMAIL = /^(?:.*email(?:address)?|mail)$/;
+
+/** Patterns for names of identifiers, best first. */
+const IDS: Record<Kind, readonly RegExp[]> = {
+  users: [
+    /^(?:user|contact|person|member|customer|lead|employee|subscriber|visitor)(?:id|key|uuid|guid|number|no)$/,
+    /^(?:id|uuid|guid|externalid)$/,
+    EMAIL,
+    /^(?:recordid|username|login|user)$/,
+    /(?:id|key|uuid|guid)$/,
+  ],
+  companies: [
+    /^(?:company|account|organi[sz]ation|org|customer|client|tenant|workspace|team)(?:id|key|uuid|guid|number|no)$/,
+    /^(?:id|uuid|guid|externalid|recordid)$/,
+    /^(?:symbol|ticker|slug|.*domain(?:name)?)$/,
+    /(?:id|key|uuid|guid)$/,
+  ],
+};
+
+const COMPANY_OF_USER = /(?:company|account|organi[sz]ation|tenant|workspace)(?:id|key|uuid|guid|number|no)$/;
+
+const matching = (pattern: RegExp, columns: readonly string[]): string[] =>
+  columns.filter((column) => pattern.test(fold(column)));
+
+function likeliestKind(columns: readonly string[]): Kind {
+  const has = (pattern: RegExp): boolean => matching(pattern, columns).length > 0;
+  return has(PERSON) || (!has(COMPANY) && has(EMAIL)) ? 'users' : 'companies';
+}
+
+/** The columns whose names fit an identifier, the likeliest first. */
+export const likeliestIds = (kind: Kind, columns: readonly string[]): string[] => [
+  ...new Set(IDS[kind].flatMap((pattern) => matching(pattern, columns))),
+];
+
+/** The column that most likely names the company of a user; null if there is none, or more than one. */
+export function likeliestCompany(columns: readonly string[]): string | null {
+  const [found, other] = matching(COMPANY_OF_USER, columns);
+  return other === undefined ? (found ?? null) : null;
+}
