@@ -25,13 +25,12 @@ const FEWEST = 4096;
 
 /** Counts repeated identifiers. An identifier is represented by 63 bits of a keyed hash. */
 export class DuplicateFinder implements Duplicates {
-  /** As many as `#sorted`, ascending and all different, then new ones. The lowest bit says that one appeared again. */
-  #hashes = new BigUint64Array(FEWEST);
+  /** Ascending and all different. The lowest bit says that one appeared again. */
+  #sorted = new BigUint64Array(0);
   /** The same as pairs of 32-bit words, which create no BigInt. */
-  #words = wordsOf(this.#hashes);
-  #sorted = 0;
-  #length = 0;
-  #rows = 0;
+  #words = wordsOf(this.#sorted);
+  #new: BigUint64Array[] = [];
+  #unsorted = 0;
   #count = 0;
   /** The first rows, to show two with one identifier. */
   readonly #first: { hashes: BigUint64Array; path: string; lines: Uint32Array }[] = [];
@@ -48,27 +47,19 @@ export class DuplicateFinder implements Duplicates {
    * @param at where they are, for the first rows of an input: only then, a reference to the arrays is kept
    */
   add(hashes: BigUint64Array, at: { path: string; lines: Uint32Array } | null = null): void {
-    this.#rows += hashes.length;
     if (at) this.#first.push({ hashes, ...at });
-    for (let from = 0; from < hashes.length; ) {
-      const next = hashes.subarray(from, from + this.#hashes.length - this.#length);
-      this.#hashes.set(next, this.#length);
-      const start = this.#length;
-      this.#length += next.length;
-      for (let at = start; at < this.#length; at++) this.#words[2 * at]! &= ~1;
-      from += next.length;
-      if (this.#length === this.#hashes.length) this.#makeRoom();
-    }
+    const own = hashes.slice();
+    const words = wordsOf(own);
+    for (let low = 0; low < words.length; low += 2) words[low]! &= ~1;
+    this.#new.push(own);
+    this.#unsorted += own.length;
+    if (this.#unsorted > Math.max(FEWEST, this.#sorted.length / 2)) this.#sort();
   }
 
-  /**
-   * Call this when all hashes were added. Frees the memory of those that appear once. Then nothing may be
-   * added.
-   */
+  /** Call this when all hashes were added. Frees the memory of those that appear once. Then nothing may be added. */
   settle(): void {
     this.#sort();
-    this.#hold(this.#hashes.filter((_, at) => (this.#words[2 * at]! & 1) === 1 && at < this.#sorted));
-    this.#sorted = this.#length = this.#hashes.length;
+    this.#hold(this.#sorted.filter((_, at) => (this.#words[2 * at]! & 1) === 1));
   }
 
   /** The first two rows with one identifier; one or none if the others are not among the first rows of the inputs. */
@@ -95,21 +86,29 @@ export class DuplicateFinder implements Duplicates {
     this.#sort();
     const words = this.#words;
     const [low, high] = wordsOf(BigUint64Array.of(hash & ~1n)) as unknown as [number, number];
-    const at = firstWhere(this.#sorted, (place) => {
+    const at = firstWhere(this.#sorted.length, (place) => {
       const above = words[2 * place + 1]!;
       return above > high || (above === high && words[2 * place]! >= low);
     });
-    if (at === this.#sorted || words[2 * at + 1] !== high || (words[2 * at]! & ~1) >>> 0 !== low) return 0;
+    if (words[2 * at + 1] !== high || (words[2 * at]! & ~1) >>> 0 !== low) return 0;
     return words[2 * at]! & 1 ? 2 : 1;
   }
 
   /** Sorts the new hashes in, and counts those that were there. */
   #sort(): void {
-    if (this.#sorted === this.#length) return;
+    if (this.#unsorted === 0) return;
+    const all = new BigUint64Array(this.#sorted.length + this.#unsorted);
+    let length = 0;
+    for (const part of [this.#sorted, ...this.#new]) {
+      all.set(part, length);
+      length += part.length;
+    }
+    this.#hold(all.sort());
+    this.#new = [];
+    this.#unsorted = 0;
     const words = this.#words;
-    this.#hashes.subarray(0, this.#length).sort();
     let end = 0;
-    for (let at = 0; at < 2 * this.#length; at += 2) {
+    for (let at = 0; at < words.length; at += 2) {
       const [low, high] = [words[at]!, words[at + 1]!];
       if (end > 0 && words[end - 1] === high && (words[end - 2]! | 1) === (low | 1)) words[end - 2]! |= 1;
       else {
@@ -118,20 +117,12 @@ export class DuplicateFinder implements Duplicates {
         end += 2;
       }
     }
-    this.#sorted = this.#length = end / 2;
-    this.#count = this.#rows - this.#sorted;
-  }
-
-  #makeRoom(): void {
-    this.#sort();
-    if (4 * this.#sorted <= 3 * this.#hashes.length) return;
-    const larger = new BigUint64Array(Math.ceil(1.5 * this.#hashes.length));
-    larger.set(this.#hashes.subarray(0, this.#sorted));
-    this.#hold(larger);
+    this.#count += length - end / 2;
+    if (end < words.length) this.#hold(all.slice(0, end / 2));
   }
 
   #hold(hashes: BigUint64Array<ArrayBuffer>): void {
-    this.#hashes = hashes;
+    this.#sorted = hashes;
     this.#words = wordsOf(hashes);
   }
 }
@@ -163,19 +154,12 @@ export function repeatWarning(
 }
 
 /** ` (lines 2 and 5, …)`. @param word for lines; null if there are several inputs, which are named */
-function placesText(example: readonly RowPlace[], word: string | null, isMore: boolean): string {
-  const [first, second] = example;
+function placesText([first, second]: readonly RowPlace[], word: string | null, isMore: boolean): string {
   if (!first) return '';
   const named = ({ path, line }: RowPlace): string => (word === null ? `${path} line ${line}` : String(line));
   const prefix = word === null ? '' : `${word}${second ? 's' : ''} `;
   const both = second ? ` and ${named(second)}${isMore ? ', …' : ''}` : ' and later';
   return ` (${prefix}${named(first)}${both})`;
-}
-
-/** Keyed hashes of the identifiers in a batch. */
-interface Part {
-  ids: BigUint64Array;
-  companies: BigUint64Array | null;
 }
 
 /**
@@ -188,12 +172,14 @@ export class EitherKind {
   #settled = false;
   #named = false;
 
-  add({ ids, companies }: Part): void {
+  /** Adds the hashes of the identifiers in a batch. */
+  add({ ids, companies }: { ids: BigUint64Array; companies: BigUint64Array | null }): void {
     if (this.#settled) return;
     this.#users.add(ids);
-    if (companies) this.#companies.add(companies);
-    this.#named ||= companies !== null && companies.length > 0;
-    this.#settled = companies !== null && new Set(companies).size < companies.length;
+    if (companies === null) return;
+    this.#companies.add(companies);
+    this.#named ||= companies.length > 0;
+    this.#settled = new Set(companies).size < companies.length;
   }
 
   /** Whether the rows may be companies. */

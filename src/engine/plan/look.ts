@@ -93,16 +93,17 @@ function firstRowsOf(opened: OpenedInput): OpenedInput {
 
 /** Scans the first rows of an input. @throws InputError; the signal's reason when aborted */
 export async function scanFirst(
-  opened: OpenedInput,
+  whole: OpenedInput,
   { chunkBytes, pool, signal }: { chunkBytes: number; pool: Pool; signal: AbortSignal },
 ): Promise<{ opened: OpenedInput; scan: Scan; unclear: boolean }> {
-  const input = firstRowsOf(opened);
-  const itemLimitBytes = chunkBytes - envelopeBytes(opened.kind);
+  const opened = firstRowsOf(whole);
   const kinds = new EitherKind();
-  const collectKinds = (part: Parameters<EitherKind['add']>[0]): void => kinds.add(part);
-  const options = { hashKey: new Uint8Array(0), itemLimitBytes, pool, signal, toEnd: false, collectKinds };
-  const scan = await scanInput(input, options);
-  return { opened: input, scan, unclear: kinds.unclear };
+  const scan = await scanInput(opened, {
+    ...{ hashKey: new Uint8Array(0), itemLimitBytes: chunkBytes - envelopeBytes(opened.kind) },
+    ...{ pool, signal, toEnd: false },
+    collectKinds: (part) => kinds.add(part),
+  });
+  return { opened, scan, unclear: kinds.unclear };
 }
 
 /** Looks at the values of the first rows. @param scan of these rows, or of more @throws InputError; the signal's reason when aborted */
@@ -123,48 +124,33 @@ export async function lookAt(
   let rows = 0;
   for await (const originals of originalRows(firstRowsOf(input), signal)) {
     for (const original of originals) {
-      let isEmpty = true;
-      for (const [at, text] of texts(original).entries()) {
-        if (text === null) continue;
-        isEmpty = false;
-        count(counts.get(names[at]!)!, text, markers, likely);
+      const row = texts(original);
+      for (const [at, text] of row.entries()) {
+        if (text !== null) count(counts.get(names[at]!)!, text, markers, likely);
       }
-      if (!isEmpty) rows++;
+      if (row.some((text) => text !== null)) rows++;
     }
   }
-  const ids = new Set([idColumn, companyIdColumn]);
-  const looks = scan.columns.filter(({ column }) => column !== '' && !ids.has(column));
-  const readings = withThousands(found, looks, counts, rules);
-  const capital = counts.get(idColumn)!.values.find((id) => id.includes('@') && id !== id.toLowerCase());
-  const lower =
-    capital === undefined || rules.types.some(([column]) => column === idColumn)
-      ? []
-      : [
-          {
-            column: idColumn,
-            type: 'lower',
-            before: capital,
-            after: JSON.stringify(capital.toLowerCase()),
-            markers: [],
-            strays: 0,
-          },
-        ];
+  const looks = scan.columns.filter(
+    ({ column }) => column !== '' && column !== idColumn && column !== companyIdColumn,
+  );
+  const isRuled = (column: string): boolean => rules.types.some(([ruled]) => ruled === column);
+  const numbers = looks.flatMap(({ column, type }) =>
+    type === 'number' && !isRuled(column) ? [asItIs(column, type)] : [],
+  );
+  const { values } = counts.get(idColumn)!;
+  const capital = values.find((id) => id.includes('@') && id !== id.toLowerCase());
+  const lower = capital === undefined || isRuled(idColumn) ? [] : [asItIs(idColumn, 'lower')];
+  const choices = [...lower, ...withThousands(found, numbers, counts)];
   return {
-    path,
-    kind,
-    guessed: input.guessed === true || unclear,
-    id: idColumn,
-    company: companyIdColumn,
-    rows,
-    whole: scan.rows.read - scan.rows.filtered < LOOK_ROWS,
-    rejected: scan.rows.rejected,
-    rules,
+    ...{ path, kind, guessed: input.guessed === true || unclear, id: idColumn, company: companyIdColumn },
+    ...{ rows, whole: scan.rows.read - scan.rows.filtered < LOOK_ROWS, rejected: scan.rows.rejected, rules },
     columns: looks.map(({ column, key, type, conversion }) => {
       return { ...valuesOf(counts, column), key, type, conversion };
     }),
     named: names.map((column) => ({ column, values: counts.get(column)!.values })),
     candidates: candidatesOf(input, names, counts, new Set(found.map(({ column }) => column))),
-    types: [...lower, ...readings.map((each) => withReading(each, counts, new Set(rules.nulls)))],
+    types: choices.map((choice) => withReading(choice, counts, new Set(rules.nulls), capital)),
     markers: [...markers].map(([text, cells]) => ({ text, cells })),
   };
 }
@@ -204,52 +190,45 @@ function valuesOf(counts: Counts, name: string): Values {
 
 type Suggested = Pick<TypeChoice, 'column' | 'type' | 'markers' | 'strays'>;
 
+const asItIs = (column: string, type: string): Suggested => ({ column, type, markers: [], strays: 0 });
+
 /** The types that the scan suggests, for all cells of a column or for most of them. */
 const suggestionsIn = ({ columns, warnings }: Scan): Suggested[] =>
   columns.flatMap(({ column, suggested = [] }): Suggested[] => {
-    const sure = suggested.map((type) => ({ column, type, markers: [], strays: 0 }));
-    const nearly = warnings.flatMap(({ problem }): Suggested[] => {
-      if (problem?.code === 'null_markers' && problem.column === column) return [{ ...problem, strays: 0 }];
-      if (problem?.code !== 'stray_values' || problem.column !== column) return [];
-      return [{ ...problem, strays: problem.rows }];
+    if (suggested.length > 0) return suggested.map((type) => asItIs(column, type));
+    return warnings.flatMap(({ problem }): Suggested[] => {
+      if (problem?.code !== 'null_markers' && problem?.code !== 'stray_values') return [];
+      const { type, markers } = problem;
+      const strays = problem.code === 'stray_values' ? problem.rows : 0;
+      return problem.column === column ? [{ column, type, markers, strays }] : [];
     });
-    return sure.length > 0
-      ? sure
-      : nearly.map(({ type, markers, strays }) => ({ column, type, markers, strays }));
   });
 
 /** Numbers such as 841 and 3.456 may be in thousands: as other columns are written, or as a person says. */
-function withThousands(
-  found: readonly Suggested[],
-  looks: readonly Pick<ColumnPlan, 'column' | 'type'>[],
-  counts: Counts,
-  { types }: MappingRules,
-): Suggested[] {
+function withThousands(found: Suggested[], numbers: readonly Suggested[], counts: Counts): Suggested[] {
   const styled = found.filter(({ type }) => isStyled(type));
-  if (!styled.every(({ type }) => isSameStyle(type, POINT_FOR_THOUSANDS))) return [...found];
-  const isLikely = styled.length > 0;
-  const inferred = looks.flatMap(({ column, type }): Suggested[] =>
-    type === 'number' && types.every(([ruled]) => ruled !== column)
-      ? [{ column, type, markers: [], strays: 0 }]
-      : [],
-  );
+  if (!styled.every(({ type }) => isSameStyle(type, POINT_FOR_THOUSANDS))) return found;
   const isInDoubt = ({ column, type }: Suggested): boolean =>
     type === 'number' && typeof counts.get(column)!.thousands === 'string';
-  return [...found, ...inferred.filter(isInDoubt)].flatMap((one) => {
+  return [...found, ...numbers.filter(isInDoubt)].flatMap((one) => {
+    if (!isInDoubt(one)) return one;
     const other = { ...one, type: POINT_FOR_THOUSANDS };
-    if (!isInDoubt(one)) return [one];
-    return isLikely ? [other] : [one, other];
+    return styled.length > 0 ? other : [one, other];
   });
 }
 
-/** What a type makes of the first value that fits it. */
-function withReading(suggested: Suggested, counts: Counts, nulls: ReadonlySet<string>): TypeChoice {
+/** What a type makes of the first value that fits it. @param capital an identifier with a capital letter */
+function withReading(
+  suggested: Suggested,
+  counts: Counts,
+  nulls: ReadonlySet<string>,
+  capital: string | undefined,
+): TypeChoice {
   const { column, type, markers } = suggested;
-  const empty = (text: string): boolean => nulls.has(text) || markers.includes(text);
   const counted = counts.get(column)!;
-  const values = [counted.thousands ?? [], counted.values].flat().filter((text) => !empty(text));
-  const zoned = type.endsWith(`@${SOME_ZONE}`);
-  for (const before of zoned ? [] : values) {
+  const shown = type === 'lower' ? [capital!] : [counted.thousands ?? [], counted.values].flat();
+  const values = shown.filter((text) => type === 'lower' || !(nulls.has(text) || markers.includes(text)));
+  for (const before of type.endsWith(`@${SOME_ZONE}`) ? [] : values) {
     const after = converterOf(type as CellType)?.json(before) ?? null;
     if (after !== null) return { ...suggested, before, after };
   }
@@ -263,22 +242,21 @@ function candidatesOf(
   counts: Counts,
   converted: ReadonlySet<string>,
 ): Candidate[] {
-  const byName = likeliestIds(kind, names);
   const byValues = names
-    .filter((name) => !byName.includes(name) && !converted.has(name))
     .filter((name) => {
       const { filled, seen } = counts.get(name)!;
-      return filled > 0 && seen?.size === filled;
+      return !converted.has(name) && filled > 0 && seen?.size === filled;
     })
     .sort((a, b) => counts.get(b)!.filled - counts.get(a)!.filled);
-  const likely = [...new Set([idColumn, ...byName, ...byValues])].slice(0, MOST_CANDIDATES);
-  const other = KINDS.find((each) => each !== kind)!;
-  const [unlikely] = likeliestIds(other, names);
+  const likely = [...new Set([idColumn, ...likeliestIds(kind, names), ...byValues])];
   const candidate = (of: Kind, column: string): Candidate => {
     return { ...valuesOf(counts, column), kind: of, different: counts.get(column)!.seen!.size };
   };
+  const other = KINDS.find((each) => each !== kind)!;
   return [
-    ...likely.map((column) => candidate(kind, column)),
-    ...(unlikely === undefined ? [] : [candidate(other, unlikely)]),
+    ...likely.slice(0, MOST_CANDIDATES).map((column) => candidate(kind, column)),
+    ...likeliestIds(other, names)
+      .slice(0, 1)
+      .map((column) => candidate(other, column)),
   ];
 }

@@ -17,7 +17,6 @@ import type { Warning } from '../problems.js';
 import { type OpenedInput, type Pool, type Scan, scanInput } from '../read/index.js';
 import { Channel } from '../util/channel.js';
 import { DuplicateFinder, type Duplicates, EitherKind, repeatWarning } from './duplicates.js';
-import { estimateSeconds, type RequestTotals, sumRows } from './estimate.js';
 
 /** An input after its scan. */
 export interface PlannedInput {
@@ -62,9 +61,10 @@ export async function* scanAll(
   const absent: Warning[] = [];
   for (const [index, whole] of opened.entries()) {
     const input = withLimitLeft(whole, taken[whole.kind]);
-    const finder = finders.get(input.kind) ?? new DuplicateFinder();
-    finders.set(input.kind, finder);
-    const companies = input.kind === 'users' ? finders.get('companies') : undefined;
+    const { kind, path, stamp } = input;
+    const finder = finders.get(kind) ?? new DuplicateFinder();
+    finders.set(kind, finder);
+    const companies = kind === 'users' ? finders.get('companies') : undefined;
     let absentHere = 0;
     const kinds = new EitherKind();
     const events = new Channel<ImportEvent>();
@@ -72,7 +72,7 @@ export async function* scanAll(
     const left = new AbortController();
     const scanning = scanInput(input, {
       hashKey: deps.hashKey,
-      itemLimitBytes: deps.itemLimitBytes - envelopeBytes(input.kind),
+      itemLimitBytes: deps.itemLimitBytes - envelopeBytes(kind),
       pool: deps.pool,
       signal: AbortSignal.any([deps.signal, left.signal]),
       onRejected: async (row) => {
@@ -81,18 +81,10 @@ export async function* scanAll(
         await events.room();
       },
       onProgress: (rows, bytes) => {
-        const total_bytes = input.stamp.size;
-        events.push({
-          type: 'progress',
-          phase: 'planning',
-          kind: input.kind,
-          rows,
-          total_rows: null,
-          bytes,
-          total_bytes,
-        });
+        const read = { rows, total_rows: null, bytes, total_bytes: stamp.size };
+        events.push({ type: 'progress', phase: 'planning', kind, ...read });
       },
-      collectIds: (ids, lines) => finder.add(ids, lines && { path: input.path, lines }),
+      collectIds: (ids, lines) => finder.add(ids, lines && { path, lines }),
       collectKinds: (part) => kinds.add(part),
       collectCompanies:
         companies &&
@@ -108,16 +100,18 @@ export async function* scanAll(
     }
     const scan = await scanning;
     if (!deps.looks) kinds.check(input);
-    taken[input.kind] += scan.rows.read - scan.rows.filtered;
+    taken[kind] += scan.rows.read - scan.rows.filtered;
     scanned.push({ opened: input, scan, ...(deps.looks && { unclear: kinds.unclear }) });
-    if (absentHere > 0) absent.push(absentCompanies(input.path, absentHere));
+    // Users with a company that is not among the companies of this import.
+    const message = `${path}: ${absentHere} ${absentHere === 1 ? 'row names' : 'rows name'} a company_id that is not in the companies of this import`;
+    if (absentHere > 0) absent.push({ message });
   }
   for (const finder of finders.values()) finder.settle();
-  const warnings = scanned.flatMap(({ opened, scan }) => scan.warnings.map((w) => ofFile(opened, w)));
+  const warnings = scanned.flatMap(({ opened, scan }) => scan.warnings.map((one) => ofFile(opened, one)));
   const repeats = [...finders].flatMap(([kind, finder]) => {
     const ofKind = scanned.filter(({ opened }) => opened.kind === kind);
-    const where = ofKind.length === 1 ? ofKind[0]!.opened.path : kind;
-    return repeatWarning(finder, ofKind).map((w) => ofFile({ path: where }, w));
+    const path = ofKind.length === 1 ? ofKind[0]!.opened.path : kind;
+    return repeatWarning(finder, ofKind).map((one) => ofFile({ path }, one));
   });
   return { inputs: scanned, duplicates: finders, warnings: [...warnings, ...absent, ...repeats] };
 }
@@ -137,11 +131,6 @@ function withLimitLeft(input: OpenedInput, taken: number): OpenedInput {
   if (selection === null || selection.limit === null || taken === 0) return input;
   return { ...input, selection: { ...selection, limit: selection.limit - taken } };
 }
-
-/** The warning about users with a company that is not among the companies of this import. */
-const absentCompanies = (path: string, rows: number): Warning => ({
-  message: `${path}: ${rows} ${rows === 1 ? 'row names' : 'rows name'} a company_id that is not in the companies of this import`,
-});
 
 /** Row counts over all inputs. */
 export const plannedRows = ({ inputs }: Scanned): FileRows => sumRows(inputs.map(({ scan }) => scan.rows));
@@ -191,3 +180,64 @@ export function planOf(
     estimated_seconds: estimateSeconds(work),
   };
 }
+
+/** Totals of the rows of a kind to send, from the scans of its inputs. */
+export interface Volume {
+  kind: Kind;
+  rows: number;
+  /** UTF-8 bytes of all items. */
+  bytes: number;
+  largestItemBytes: number;
+}
+
+/** Totals of the requests of an import. */
+export interface RequestTotals {
+  /** Whether `requests`, `bytes`, `merged`, and `unchanged` are exact. */
+  exact: boolean;
+  requests: number;
+  /** UTF-8 bytes of all bodies. */
+  bytes: number;
+  /** Rows that are merged into others of the same identifier. */
+  merged: number;
+  unchanged: number;
+  /** Items of all bodies, by kind. */
+  items: Map<Kind, number>;
+}
+
+/**
+ * Computes the requests and bytes of a kind, if no rows are merged.
+ * @param canary items of the first request, if it is a canary
+ * @returns `exact` is false if the byte limit may end a request early; then `requests` is a minimum
+ */
+export function measure(
+  volume: Volume,
+  limits: { items: number; bytes: number },
+  canary: number | null = null,
+): { requests: number; bytes: number; exact: boolean } {
+  const { kind, rows, bytes, largestItemBytes } = volume;
+  if (rows === 0) return { requests: 0, bytes: 0, exact: true };
+  const envelope = envelopeBytes(kind);
+  const exact = Math.min(rows, limits.items) * (largestItemBytes + 1) + envelope - 1 <= limits.bytes;
+  const first = Math.min(rows, limits.items, canary ?? 0);
+  const byItems = (first > 0 ? 1 : 0) + Math.ceil((rows - first) / limits.items);
+  const requests = exact ? byItems : Math.max(byItems, Math.ceil((bytes + rows) / limits.bytes));
+  // Every item except the first of a request has a comma before it.
+  return { requests, bytes: bytes + requests * envelope + (rows - requests), exact };
+}
+
+/** Seconds until the service has processed everything; null if the throughput of a kind is not known. */
+export function estimateSeconds(work: readonly { rows: number; throughput: number | null }[]): number | null {
+  let seconds = 0;
+  for (const { rows, throughput } of work) {
+    if (rows === 0) continue;
+    if (throughput === null) return null;
+    seconds += rows / throughput;
+  }
+  return work.length === 0 ? null : Math.round(seconds * 10) / 10;
+}
+
+/** Row counts of several inputs together. */
+export const sumRows = (all: readonly FileRows[]): FileRows => {
+  const sum = (of: keyof FileRows): number => all.reduce((total, rows) => total + rows[of], 0);
+  return { read: sum('read'), filtered: sum('filtered'), rejected: sum('rejected') };
+};

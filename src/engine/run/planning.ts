@@ -8,9 +8,17 @@ import type { ImportEvent } from '../events.js';
 import type { PlanChanges } from '../model/plan-changes.js';
 import type { RequestRecord } from '../model/requests.js';
 import { type Kind, kindsOf, type Plan } from '../model.js';
-import type { RequestTotals } from '../plan/estimate.js';
 import { checkProperties, isKnownLayout, typeChanges } from '../plan/key-checks.js';
-import { acceptedOf, ofFile, plannedRows, planOf, type Scanned, scanAll, scansOf } from '../plan/plan.js';
+import {
+  acceptedOf,
+  ofFile,
+  plannedRows,
+  planOf,
+  type RequestTotals,
+  type Scanned,
+  scanAll,
+  scansOf,
+} from '../plan/plan.js';
 import {
   optionsToSave,
   PLAN_VERSION,

@@ -7,7 +7,7 @@ import type { RequestRecord } from '../model/requests.js';
 import { RunRequests } from '../model/run-requests.js';
 import type { FileRows } from '../model.js';
 import { type ImportOptions, importNumbers } from '../options.js';
-import { sumRows } from '../plan/estimate.js';
+import { sumRows } from '../plan/plan.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
 import { isCanaryDue } from '../send/canary.js';
 import { type Scope, sameScope } from '../state/access.js';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { estimateSeconds, measure } from '../../../src/engine/plan/estimate.js';
+import { estimateSeconds, measure } from '../../../src/engine/plan/plan.js';
 import { serialize } from '../../../src/engine/send/chunk.js';
 import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { ofInput } from '../support/cut.js';
