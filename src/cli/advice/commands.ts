@@ -41,6 +41,8 @@ export interface Commands {
   again(changes: Changes): string;
   /** Whether a flag was typed. */
   wasTyped(long: string, part?: string): boolean;
+  /** Whether a flag was typed that an identifier with one of these names cannot have. */
+  ruled(identifiers: readonly string[]): boolean;
   /** Whether this command was typed. */
   isOf(command: string): boolean;
   /** Name of the account in use; null if it has none. */
@@ -82,6 +84,16 @@ const EDITING = /^config (?:init|get|set|unset|path)$/;
 /** Flags that say something about a column or a key. */
 const RULES = ['--map', '--exclude', '--type', '--set'];
 
+/** Both sides of a pair such as `--map name=title`, from the words of a flag. */
+const partsOf = (long: string, [first, second]: readonly string[]): string[] =>
+  (second ?? first!.slice(long.length + 1)).split('=');
+
+/** Whether a flag is a rule that none of these identifiers can have. */
+function isRuleFor(identifiers: readonly string[], [long, words]: Typed['flags'][number]): boolean {
+  const [left = '', right] = partsOf(long, words);
+  return RULES.includes(long) && identifiers.includes(left) && right !== 'lower';
+}
+
 export function commandsOf(running: Running, isShared = false): Commands {
   const typed = typedIn(running.argv);
   const compose = (
@@ -109,13 +121,11 @@ export function commandsOf(running: Running, isShared = false): Commands {
           command === typed.command || option?.commands.some((name) => name === command || name === '*');
         const stays = taken && !isRemoved(long) && (only === undefined || only.includes(long));
         if (!stays || CHOOSING_FLAGS.has(long)) return [];
-        const partsOf = ([first, second]: readonly string[]): string[] =>
-          (second ?? first!.slice(long.length + 1)).split('=');
-        const [left = '', right] = partsOf(words);
-        if (RULES.includes(long) && identifiers.includes(left) && right !== 'lower') return [];
+        if (isRuleFor(identifiers, [long, words])) return [];
         // A pair that is added replaces one with the same left side.
         const isPair = option?.distinct || long === '--option';
-        if (isPair && added.some(([name, own]) => name === long && partsOf(own)[0] === left)) return [];
+        const [left] = partsOf(long, words);
+        if (isPair && added.some(([name, own]) => name === long && partsOf(name, own)[0] === left)) return [];
         return isShared && long === '--set' ? words.map(withoutValue) : words;
       });
       const more = plus.map((word, at) => (isShared && plus[at - 1] === '--set' ? withoutValue(word) : word));
@@ -123,6 +133,7 @@ export function commandsOf(running: Running, isShared = false): Commands {
     },
     wasTyped: (long, part = '') =>
       typed.flags.some(([name, words]) => name === long && words.join(' ').includes(part)),
+    ruled: (identifiers) => typed.flags.some((flag) => isRuleFor(identifiers, flag)),
     get account() {
       return running.settings?.()?.account ?? running.chosen?.account ?? null;
     },

@@ -35,15 +35,18 @@ export const suggestedLines = (column: string, types: readonly string[]): string
  * The command for the most likely reading of the columns. For several inputs, it uses a mapping file, because the
  * columns of one file may not fit the others.
  */
-function readAs({ path, paths, kind, column, company, hasRule }: Reading, { wasTyped }: Commands): Line[] {
+function readAs(
+  { path, paths, kind, column, company, hasRule }: Reading,
+  { wasTyped, ruled }: Commands,
+): Line[] {
   // The command already writes a mapping file.
   if (wasTyped('--write-mapping')) return [];
   const rows = `if the rows are ${kind} by ${column}`;
-  // A flag cannot undo a rule of the file, so no command would work.
-  if (hasRule && wasTyped('--mapping'))
+  const identifiers = [column, company ?? column, ID_FIELD[kind], ID_FIELD.companies];
+  // A flag is left out of the command; a rule of the file cannot be undone, so no command would work.
+  if (hasRule && wasTyped('--mapping') && !ruled(identifiers))
     return [`${rows}: say so in the mapping file ("id"), and leave out its rules for identifiers`];
   const without = ['--kind', '--id'];
-  const identifiers = [column, company ?? column, ID_FIELD[kind], ID_FIELD.companies];
   if (paths.length > 1) {
     const by = (command: string, more: string, flag: string) => ({
       ...{ command, paths, identifiers, without: [...without, more], plus: [flag, 'mapping.json'] },

@@ -12,7 +12,6 @@ import { itemPath } from '../json/shape.js';
 import { encodingLabel } from '../text/encoding.js';
 import {
   FACTS,
-  type Facts,
   factKey,
   factsIn,
   type Mapping,
@@ -113,7 +112,11 @@ export async function readMapping(
 /** The mappings of a file's content. Each has the facts of the file. @param path for messages @throws ConfigError */
 export function mappingsIn(content: MappingFile, path: string, zones: Zones = {}): Mapping[] {
   const facts = factsIn(content);
-  checkFacts(facts, path);
+  named(path, () => {
+    askedDialect(facts);
+    if (facts.encoding !== undefined) encodingLabel(facts.encoding);
+    if (facts.jsonPath !== undefined) itemPath(facts.jsonPath, 'json_path');
+  });
   const columns = (zones.zone ?? zones.otherwise) === undefined ? openZones(content) : [];
   if (columns.length > 0) {
     throw new ConfigError(`${path}: name the time zone in place of <zone>: ${columns.join(', ')}`, {
@@ -153,35 +156,18 @@ function mappingOf(
   where: string,
   zones: Zones,
 ): Mapping {
-  const { id, user_id, company_id, map, set, type, ...others } = from;
-  const { include, exclude, empty, keys, trim, null: nulls, allow_id: allowIds } = others;
-  const zone = zones.zone ?? from.zone ?? zones.otherwise;
-  const typed = `${where}type`;
-  const types = type && pairs(path, typed, type, text);
-  return {
-    id,
-    userId: user_id,
-    companyId: company_id,
-    zone: from.zone,
-    rules: {
-      ...{ include, exclude, empty, keys, nulls, trim, allowIds },
-      map: map && pairs(path, `${where}map`, map, name),
-      set: set && pairs(path, `${where}set`, set, text),
-      ...named(path, () => typeRules(types, (column) => `${typed}.${column}`, zone)),
-    },
-  };
+  const { id, user_id: userId, company_id: companyId, zone, ...rules } = from;
+  const { include, exclude, empty, keys, trim, null: nulls, allow_id: allowIds } = rules;
+  const types = pairs(path, `${where}type`, rules.type, text);
+  const map = pairs(path, `${where}map`, rules.map, name);
+  const set = pairs(path, `${where}set`, rules.set, text);
+  const zoneOf = zones.zone ?? zone ?? zones.otherwise;
+  const typed = named(path, () => typeRules(types, (column) => `${where}type.${column}`, zoneOf));
+  const others = { include, exclude, empty, keys, nulls, trim, allowIds };
+  return { id, userId, companyId, zone, rules: { ...others, map, set, ...typed } };
 }
 
-/** Checks them as the reader checks flags. @throws ConfigError */
-function checkFacts(facts: Facts, path: string): void {
-  named(path, () => {
-    askedDialect(facts);
-    if (facts.encoding !== undefined) encodingLabel(facts.encoding);
-    if (facts.jsonPath !== undefined) itemPath(facts.jsonPath, 'json_path');
-  });
-}
-
-/** Runs a check that does not know the file. @throws ConfigError that names it */
+/** Runs a check of flags, which does not know the file. @throws ConfigError that names it */
 function named<T>(path: string, check: () => T): T {
   try {
     return check();
@@ -192,12 +178,20 @@ function named<T>(path: string, check: () => T): T {
 }
 
 /** The members of an object, including `__proto__`, which zod would leave out unchecked. */
-function pairs<T>(path: string, key: string, members: object, schema: z.ZodType<T>): [string, T][] {
-  return Object.entries(members).map(([member, value]) => {
-    const result = schema.safeParse(value);
-    if (result.success) return [member, result.data];
-    throw new ConfigError(`${path}: ${key}.${member}: ${result.error.issues[0]?.message}`);
-  });
+function pairs<T>(
+  path: string,
+  key: string,
+  members: object | undefined,
+  schema: z.ZodType<T>,
+): [string, T][] | undefined {
+  return (
+    members &&
+    Object.entries(members).map(([member, value]) => {
+      const result = schema.safeParse(value);
+      if (result.success) return [member, result.data];
+      throw new ConfigError(`${path}: ${key}.${member}: ${result.error.issues[0]?.message}`);
+    })
+  );
 }
 
 async function jsonOf(path: string, cwd: string, stop: AbortSignal | undefined): Promise<unknown> {

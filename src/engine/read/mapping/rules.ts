@@ -39,26 +39,19 @@ const joined = (below: readonly string[] = [], above: readonly string[] = []): s
   ...new Set([...below, ...above]),
 ];
 
-function override<T>(
-  below: readonly (readonly [string, T])[] = [],
-  above: readonly (readonly [string, T])[] = [],
-): [string, T][] {
-  return [...new Map([...below, ...above])];
-}
+type Pairs<T> = readonly (readonly [string, T])[];
+const override = <T>(below: Pairs<T> = [], above: Pairs<T> = []): [string, T][] => [
+  ...new Map([...below, ...above]),
+];
 
-/** The same without defaults and without `set`: only rules that one of the two states. */
-function statedRules(file: SomeRules, flags: SomeRules): SomeRules {
-  const said = (Object.entries(mergeRules(file, flags)) as [keyof MappingRules, unknown][]).filter(
-    ([rule]) => rule !== 'set' && (file[rule] !== undefined || flags[rule] !== undefined),
-  );
-  return Object.fromEntries(said);
-}
-
-/** The rules that mapping files and flags state for each kind. */
+/** The rules that mapping files and flags state for each kind, without defaults and without `set`. */
 export function statedBy(files: readonly Mapping[], flags: SomeRules): Stated {
   const of = (kind: Kind): SomeRules => {
-    const [all, own] = [undefined, kind].map((one) => files.find((file) => file.kind === one)?.rules ?? {});
-    return statedRules(statedRules(all!, own!), flags);
+    const ruling = [undefined, kind].map((one) => files.find((file) => file.kind === one)?.rules ?? {});
+    const all = [...ruling, flags].reduce<MappingRules>(mergeRules, NO_RULES);
+    const isStated = (rule: string): boolean =>
+      rule !== 'set' && [...ruling, flags].some((rules) => rules[rule as keyof MappingRules] !== undefined);
+    return Object.fromEntries(Object.entries(all).filter(([rule]) => isStated(rule)));
   };
   return {
     rules: { companies: of('companies'), users: of('users') },
@@ -73,7 +66,7 @@ export function statedBy(files: readonly Mapping[], flags: SomeRules): Stated {
  * @throws UsageError
  */
 export function typeRules(
-  given: readonly (readonly [column: string, type: string])[] | undefined,
+  given: Pairs<string> | undefined,
   called: (column: string) => string,
   zone?: string,
 ): Pick<SomeRules, 'types' | 'infer'> {
@@ -99,17 +92,12 @@ interface Typed {
 }
 
 /** The columns of a mapping file whose time zone a person still has to name. */
-export const openZones = ({
-  companies,
-  users,
-  ...all
-}: Typed & { [K in Kind]?: Typed | undefined }): string[] =>
-  [all, ...[companies, users].map((section) => ({ zone: all.zone, ...section }))].flatMap(
-    ({ zone, type = {} }) =>
-      Object.entries(type).flatMap(([column, name]) =>
-        zone === undefined && name.endsWith(`@${SOME_ZONE}`) ? [column] : [],
-      ),
-  );
+export const openZones = (all: Typed & { [K in Kind]?: Typed | undefined }): string[] =>
+  [all, all.companies, all.users].flatMap((section = {}) => {
+    if ((section.zone ?? all.zone) !== undefined) return [];
+    const isOpen = (type: string): boolean => type.endsWith(`@${SOME_ZONE}`);
+    return Object.entries(section.type ?? {}).flatMap(([column, type]) => (isOpen(type) ? column : []));
+  });
 
 /** A mapping file's rules for all inputs, or for those of one kind. */
 export interface Mapping {
@@ -159,8 +147,10 @@ export function withMappings(
     const own = of(kind);
     if (own === undefined) return [];
     const rules = mergeRules(mergeRules(base, own.rules), asked.rules);
-    const id = own.id ?? (kind === 'users' ? own.userId : own.companyId);
-    return [[kind, { ...(id !== undefined && { id }), ...companyOf(kind, own), rules }]];
+    const { companyId } = own;
+    const id = own.id ?? (kind === 'users' ? own.userId : companyId);
+    const company = kind === 'users' && companyId !== undefined && { companyId };
+    return [[kind, { ...(id !== undefined && { id }), ...company, rules }]];
   });
   return {
     kind: asked.kind ?? (single && kinds.length === 1 ? kinds[0]![0] : undefined),
@@ -171,9 +161,6 @@ export function withMappings(
     ...(kinds.length > 0 && { byKind: Object.fromEntries(kinds) }),
   };
 }
-
-const companyOf = (kind: Kind, { companyId }: Mapping): Pick<KindMapping, 'companyId'> =>
-  kind === 'users' && companyId !== undefined ? { companyId } : {};
 
 /** Splits at capitals that begin a word (`companyID`, `companyIDs`, `HTTPServer`), and at other signs. */
 const wordsOf = (column: string): string[] =>
@@ -242,15 +229,14 @@ export const writtenFacts = (facts: Facts): WrittenFacts =>
  */
 export function factsOf(files: readonly { facts?: Facts | undefined }[], asked: Facts): Facts {
   const [first = {}, ...others] = files.map(({ facts = {} }) => facts);
-  const given = Object.fromEntries(
-    FACTS.flatMap((fact) => (asked[fact] === undefined ? [] : [[fact, asked[fact]]])),
-  ) as Facts;
-  const open = FACTS.filter((fact) => given[fact] === undefined);
-  const differing = open.find((fact) => others.some((other) => other[fact] !== first[fact]));
+  const given = FACTS.filter((fact) => asked[fact] !== undefined);
+  const differing = FACTS.find(
+    (fact) => !given.includes(fact) && others.some((other) => other[fact] !== first[fact]),
+  );
   if (differing !== undefined) {
     throw new UsageError(`the mapping files differ in ${factKey(differing)}, which holds for all inputs`, {
       hint: 'write the same in each of them, or import their inputs one by one',
     });
   }
-  return { ...first, ...given };
+  return { ...first, ...Object.fromEntries(given.map((fact) => [fact, asked[fact]])) };
 }
