@@ -229,14 +229,11 @@ function once<A extends unknown[], T>(open: (...how: A) => Promise<T>): (...how:
  * own.
  */
 function withoutOptimizing(compile: () => void): void {
-  const set = (prefix: '' | 'no-'): void => {
-    for (const flag of ['wasm-dynamic-tiering', 'wasm-tier-up', 'wasm-lazy-compilation'])
-      setFlagsFromString(`--${prefix}${flag}`);
-  };
-  set('no-');
+  const flags = ['wasm-dynamic-tiering', 'wasm-tier-up', 'wasm-lazy-compilation'];
+  for (const flag of flags) setFlagsFromString(`--no-${flag}`);
   try {
     compile();
   } finally {
-    set('');
+    for (const flag of flags) setFlagsFromString(`--${flag}`);
   }
 }

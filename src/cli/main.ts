@@ -145,13 +145,12 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   const { addExamples, declare } = await import('./commands/command.js');
   const { firstPage } = await import('./commands/help-page.js');
   const typed = await import('./advice/typed.js');
-  const [version, help] = [options.builtIn('version'), options.builtIn('help')];
   const program: Command = new commander.Command('profiles')
     .description(
       'Import company and user profiles in bulk: plan first, resume after a failure, lose nothing.',
     )
-    .version(VERSION, version.flags, version.summary)
-    .helpOption(help.flags, help.summary)
+    .version(VERSION, '--version', options.BUILT_IN.version)
+    .helpOption('-h, --help', options.BUILT_IN.help)
     .helpCommand(false)
     // Because this is an action, an unknown flag is still an error.
     .action(() => program.outputHelp())

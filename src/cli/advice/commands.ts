@@ -8,14 +8,8 @@ import { existsSync } from 'node:fs';
 import { isLoopback } from '../../engine/service/address.js';
 import { hasPassword } from '../../engine/state/location.js';
 import { GLOBAL, spelled } from '../options/index.js';
-import {
-  configLocation,
-  type Settings,
-  type SettingsFlags,
-  type SettingsWorld,
-  stateLocation,
-  stateName,
-} from '../settings/sources.js';
+import type { Settings, SettingsFlags, SettingsWorld } from '../settings/sources.js';
+import { configLocation, stateLocation, stateName } from '../settings/sources.js';
 import { shellOf } from './shell.js';
 import { optionTyped, type Typed, typedIn } from './typed.js';
 
@@ -45,9 +39,8 @@ export interface Commands {
   ruled(identifiers: readonly string[]): boolean;
   /** Whether this command was typed. */
   isOf(command: string): boolean;
-  /** Name of the account in use; null if it has none. */
+  /** The account and the state in use; null without a name, or if that is not known. */
   account: string | null;
-  /** The state in use; null if that is not known. */
   state: string | null;
   /** The inputs that were typed. */
   paths: readonly string[];
@@ -67,14 +60,11 @@ export interface Running {
   settings?: () => Settings | null;
 }
 
-/** What chooses the service and the state, and its name among the origins of settings. */
-const ORIGIN = {
-  ...{ config: '', account: 'account', region: 'region', baseUrl: 'base_url' },
-  ...{ lookupBaseUrl: 'lookup_base_url', state: 'state' },
-} as const satisfies Partial<Record<keyof SettingsFlags, string>>;
-type Choosing = keyof typeof ORIGIN;
-const CHOOSING = Object.keys(ORIGIN) as Choosing[];
-const CHOOSING_FLAGS = new Set<string>(CHOOSING.map(spelled));
+/** What chooses the service and the state. */
+const CHOOSING = ['config', 'account', 'region', 'baseUrl', 'lookupBaseUrl', 'state'] as const;
+type Choosing = (typeof CHOOSING)[number];
+/** Their names among the origins of settings. */
+const ORIGIN: Partial<Record<Choosing, string>> = { baseUrl: 'base_url', lookupBaseUrl: 'lookup_base_url' };
 
 /** Commands that use neither the service nor the state. */
 const PLACELESS = /^(?:help|completion) /;
@@ -96,6 +86,7 @@ function isRuleFor(identifiers: readonly string[], [long, words]: Typed['flags']
 
 export function commandsOf(running: Running, isShared = false): Commands {
   const typed = typedIn(running.argv);
+  const { word } = shellOf(running.world.platform);
   const compose = (
     words: readonly string[],
     flags: readonly string[] = [],
@@ -106,34 +97,37 @@ export function commandsOf(running: Running, isShared = false): Commands {
     const carried = carriedBy(running, typed, names, isRemoved);
     const behind = files.some((file) => file.startsWith('-') && file !== '-') ? ['--', ...files] : null;
     const all = [...words, ...(behind ? [] : files), ...flags, ...carried.flags, ...(behind ?? [])];
-    return [...carried.variables, 'profiles', ...all.map(shellOf(running.world.platform).word)].join(' ');
+    return [...carried.variables, 'profiles', ...all.map(word)].join(' ');
+  };
+  const again: Commands['again'] = ({ command = typed.command ?? 'import', paths = typed.paths, ...of }) => {
+    const { without = [], only, identifiers = [], plus = [] } = of;
+    const added = typedIn(plus).flags;
+    const isRemoved = (long: string): boolean =>
+      without.includes(long) || (added.some(([name]) => name === long) && !optionTyped(long)?.repeatable);
+    const kept = typed.flags.flatMap(([long, words]) => {
+      const option = optionTyped(long);
+      const isTaken =
+        command === typed.command || option?.commands.some((name) => [command, '*'].includes(name));
+      const isCarried = CHOOSING.some((name) => spelled(name) === long);
+      if (!isTaken || isCarried || isRemoved(long) || only?.includes(long) === false) return [];
+      if (isRuleFor(identifiers, [long, words])) return [];
+      // A pair that is added replaces one with the same left side.
+      const isPair = option?.distinct || long === '--option';
+      const [left] = partsOf(long, words);
+      if (isPair && added.some(([name, own]) => name === long && partsOf(name, own)[0] === left)) return [];
+      return isShared && long === '--set' ? words.map(withoutValue) : words;
+    });
+    const more = plus.map((word, at) => (isShared && plus[at - 1] === '--set' ? withoutValue(word) : word));
+    return compose([command], [...kept, ...more], paths, isRemoved);
   };
   return {
+    again,
     command: (...words) => compose(words),
-    again: ({ command = typed.command ?? 'import', paths = typed.paths, ...changes }) => {
-      const { without = [], only, identifiers = [], plus = [] } = changes;
-      const added = typedIn(plus).flags;
-      const isRemoved = (long: string): boolean =>
-        without.includes(long) || (added.some(([name]) => name === long) && !optionTyped(long)?.repeatable);
-      const kept = typed.flags.flatMap(([long, words]) => {
-        const option = optionTyped(long);
-        const taken =
-          command === typed.command || option?.commands.some((name) => name === command || name === '*');
-        const stays = taken && !isRemoved(long) && (only === undefined || only.includes(long));
-        if (!stays || CHOOSING_FLAGS.has(long)) return [];
-        if (isRuleFor(identifiers, [long, words])) return [];
-        // A pair that is added replaces one with the same left side.
-        const isPair = option?.distinct || long === '--option';
-        const [left] = partsOf(long, words);
-        if (isPair && added.some(([name, own]) => name === long && partsOf(name, own)[0] === left)) return [];
-        return isShared && long === '--set' ? words.map(withoutValue) : words;
-      });
-      const more = plus.map((word, at) => (isShared && plus[at - 1] === '--set' ? withoutValue(word) : word));
-      return compose([command], [...kept, ...more], paths, isRemoved);
-    },
     wasTyped: (long, part = '') =>
       typed.flags.some(([name, words]) => name === long && words.join(' ').includes(part)),
     ruled: (identifiers) => typed.flags.some((flag) => isRuleFor(identifiers, flag)),
+    isOf: (command) => typed.command === command,
+    paths: typed.paths,
     get account() {
       return running.settings?.()?.account ?? running.chosen?.account ?? null;
     },
@@ -141,8 +135,6 @@ export function commandsOf(running: Running, isShared = false): Commands {
       const settings = running.settings?.();
       return settings ? stateName(settings) : null;
     },
-    isOf: (command) => typed.command === command,
-    paths: typed.paths,
     at: (chosen, settings) => {
       const there = { ...running, chosen: { ...running.chosen, ...chosen }, settings: () => settings };
       return commandsOf(there, isShared);
@@ -171,15 +163,14 @@ function carriedBy(
   names: readonly Choosing[],
   isRemoved: (long: string) => boolean,
 ): { variables: string[]; flags: string[] } {
-  const { env, platform } = world;
+  const { env } = world;
   const found = settings?.() ?? null;
-  const typedWords = (long: string): string[] | undefined =>
-    typed.flags.findLast(([flag]) => flag === long)?.[1];
+  const wordsOf = (long: string) => typed.flags.findLast(([flag]) => flag === long)?.[1];
   /** A location that `XDG_CONFIG_HOME` or `XDG_STATE_HOME` has changed. */
   const moved = (locate: typeof configLocation): string | undefined => {
+    const plain = { ...env, XDG_CONFIG_HOME: undefined, XDG_STATE_HOME: undefined };
     try {
       const { value } = locate(world, chosen);
-      const plain = { ...env, XDG_CONFIG_HOME: undefined, XDG_STATE_HOME: undefined };
       const isMoved = value !== locate({ ...world, env: plain }, chosen).value;
       // A config file that is named must be there.
       return isMoved && (locate === stateLocation || existsSync(value)) ? value : undefined;
@@ -189,36 +180,32 @@ function carriedBy(
   };
   /** This machine's own folder, if a variable has chosen it. */
   const folder = env[GLOBAL.stateDir.env] || moved(stateLocation);
-  /** Whether another setting makes this variable ignored: as a flag, it would apply. */
-  const isIgnored = (name: Choosing): boolean => {
-    if (found) return found.origins[ORIGIN[name]] !== `environment ${GLOBAL[name].env}`;
-    if (name === 'account' || name === 'region') return false;
-    const chooses = typedWords('--region') ?? typedWords('--account') ?? chosen.region;
-    return chooses !== undefined || env.PROFILES_REGION === 'sandbox';
-  };
   /** A value that was set without a flag, and that another shell would not have. */
   const elsewhere = (name: Choosing): string | undefined => {
     const value = env[GLOBAL[name].env] || undefined;
     if (name === 'config') return value ?? moved(configLocation);
-    if (name !== 'state') return value === undefined || isIgnored(name) ? undefined : value;
-    const isInFile = found?.origins.state?.startsWith(found.configPath);
-    if (value === undefined) return isInFile ? undefined : folder;
     // A password is not printed: the reader's environment has it, too.
-    return hasPassword(value) ? undefined : value;
+    if (name === 'state' && value !== undefined) return hasPassword(value) ? undefined : value;
+    if (name === 'state') return found?.origins.state?.startsWith(found.configPath) ? undefined : folder;
+    // Another setting may make a variable ignored, but would not a flag.
+    if (found) return found.origins[ORIGIN[name] ?? name]?.startsWith('environment') ? value : undefined;
+    const chooses = wordsOf('--region') ?? wordsOf('--account') ?? chosen.region;
+    const isHost = name === 'baseUrl' || name === 'lookupBaseUrl';
+    return isHost && (chooses || env.PROFILES_REGION === 'sandbox') ? undefined : value;
   };
 
   const variables: string[] = [];
   const flags: string[] = [];
   const assign = (name: string, value: string): unknown =>
-    variables.push(shellOf(platform).assign(name, value));
+    variables.push(shellOf(world.platform).assign(name, value));
   const hasToken = found ? found.origins.token === 'environment PROFILES_TOKEN' : Boolean(env.PROFILES_TOKEN);
   for (const name of names) {
     const long = spelled(name);
     if (isRemoved(long)) continue;
     const own = chosen[name];
-    const words = typedWords(long);
+    const words = own === undefined ? wordsOf(long) : undefined;
     const value = own ?? elsewhere(name);
-    if (own === undefined && words) flags.push(...words);
+    if (words) flags.push(...words);
     // With the flag, the account's own token would be used, and PROFILES_TOKEN ignored.
     else if (value !== undefined && own === undefined && name === 'account' && hasToken)
       assign(GLOBAL.account.env, value);

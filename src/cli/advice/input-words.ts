@@ -48,12 +48,14 @@ function readAs(
     return [`${rows}: say so in the mapping file ("id"), and leave out its rules for identifiers`];
   const without = ['--kind', '--id'];
   if (paths.length > 1) {
-    const by = (command: string, more: string, flag: string) => ({
-      ...{ command, paths, identifiers, without: [...without, more], plus: [flag, 'mapping.json'] },
-    });
-    const inspect = by('inspect', '--json', '--write-mapping');
+    const by = (command: string, more: string, flag: string) => {
+      return { command, paths, identifiers, without: [...without, more], plus: [flag, 'mapping.json'] };
+    };
     return [
-      { do: 'say what each file contains in a mapping file', again: inspect },
+      {
+        do: 'say what each file contains in a mapping file',
+        again: by('inspect', '--json', '--write-mapping'),
+      },
       { do: 'check it, then import with it', again: by('import', '--mapping', '--mapping') },
     ];
   }
@@ -88,10 +90,10 @@ export const INPUT_WORDS = {
   bad_dialect: ({ option, value, wrong: why }) => wrong(`--${option}: ${JSON.stringify(value)} ${why}`),
   duplicate_column: ({ column }) =>
     `rename or remove one of them, or add --rename-duplicates to call the second one ${shellWord(`${column}_2`)}`,
-  wrong_format: ({ likely }) =>
-    likely === null
+  wrong_format: ({ likely: format }) =>
+    format === null
       ? 'name the format with --format'
-      : `if the file is ${likely.toUpperCase()}, add --format ${likely}`,
+      : `if the file is ${format.toUpperCase()}, add --format ${format}`,
   sheet_empty: ({ others: [other] }) =>
     other === undefined
       ? 'check the workbook, and save it again'
@@ -122,7 +124,7 @@ export const INPUT_WORDS = {
     ];
   },
   names_alike: ({ field, columns: [column] }) => {
-    const flag = field === 'user_id' ? '--user-id' : '--company-id';
+    const flag = `--${field.replace('_', '-')}`;
     return { do: 'say which one it is', again: { without: [flag], plus: [flag, column] } };
   },
   id_for_both: ({ column, kinds }, { wasTyped }) => {
@@ -145,12 +147,10 @@ export const INPUT_WORDS = {
   identifier_as_key: ({ key, kind, column }) => {
     const isCompany = kind === 'users' && key === 'company_id';
     const name = isCompany ? 'company-id' : 'id';
-    return wrong(
-      `${column === null ? '--set' : '--map'}: "${key}" is ${isCompany ? "the user's company" : 'the identifier'}, not metadata`,
-      column === null
-        ? `leave it out, and name its column: --${name} <column>`
-        : `leave that out, and name the column instead: ${flag(name, column)}`,
-    );
+    const what = `"${key}" is ${isCompany ? "the user's company" : 'the identifier'}, not metadata`;
+    return column === null
+      ? wrong(`--set: ${what}`, `leave it out, and name its column: --${name} <column>`)
+      : wrong(`--map: ${what}`, `leave that out, and name the column instead: ${flag(name, column)}`);
   },
   constant_of_other_type: ({ key, value, type }) =>
     wrong(

@@ -46,11 +46,12 @@ export interface Known {
 
 /** Flags for reports and limits of the first command only. */
 const OF_ONE_RUN = '--json --ndjson --quiet --debug --dry-run --save-plan --resume --yes'.split(' ');
-const SETTINGS = ['interval', 'retries', 'retry_delay', 'max_retry_after', 'busy_timeout', 'isolate_jobs'];
 /** Flags that are part of a saved plan, and so need not be typed again. */
 const IN_PLAN = [
-  ...'--canary --max-changed --concurrency --no-wait --wait --on-failure'.split(' '),
-  ...SETTINGS.map((key) => `-o ${key}`),
+  ...'--canary --max-changed --concurrency --no-wait --wait --on-failure -o interval -o retries'.split(
+    / (?=-)/,
+  ),
+  ...'-o retry_delay -o max_retry_after -o busy_timeout -o isolate_jobs'.split(/ (?=-)/),
 ];
 /** More would make a command longer than a screen. */
 const MOST_JOBS = 10;
@@ -61,12 +62,10 @@ export function nextSteps(summary: Summary, known: Known): Step[] {
   const { status, rows, run, resume } = summary;
   // A run that is resumed follows its jobs.
   const steps = [...(resume === null ? follow(summary) : []), ...stepsOf(summary, known)];
-  const isGood =
-    status === 'completed' || status === 'submitted' || (status === 'planned' && rows.rejected === 0);
-  if (steps.length === 0 && !isGood && run === null)
-    steps.push({ do: 'check the settings', run: ['doctor'] });
-  else if (steps.length === 0 && !isGood && run)
-    steps.push({ do: 'see what became of its rows', run: ['runs', run] });
+  const isGood = ['completed', 'submitted'].includes(status) || (status === 'planned' && rows.rejected === 0);
+  const look = run ? ['runs', run] : ['doctor'];
+  if (steps.length === 0 && !isGood)
+    steps.push({ do: run ? 'see what became of its rows' : 'check the settings', run: look });
   return steps.map((step) => ({
     what: step.do,
     command: commandText(step, commands),
@@ -105,20 +104,17 @@ function sendAll({ commands }: Known, what: string, plus: readonly string[]): Co
   const { paths, isOf } = commands;
   if (paths.length === 0 || paths.includes('-') || !isOf('import')) return [];
   const sendsNothing = plus.includes('--dry-run') || plus.includes('--save-plan');
-  const without = [
-    ...OF_ONE_RUN,
-    ...(plus.includes('--skip-invalid') ? ['--max-invalid'] : []),
-    ...(sendsNothing ? ['--outcomes'] : []),
+  const others = [plus.includes('--skip-invalid') && '--max-invalid', sendsNothing && '--outcomes'];
+  return [
+    { do: what, again: { without: [...OF_ONE_RUN, ...others.filter((flag) => flag !== false)], plus } },
   ];
-  return [{ do: what, again: { without, plus } }];
 }
 
 /** What a dry run planned: the plan that it saved, if any. */
 function sendPlanned(known: Known, what: string, plus: readonly string[] = []): Command[] {
-  const { plan } = known;
-  if (plan === undefined) return sendAll(known, what, plus);
+  if (known.plan === undefined) return sendAll(known, what, plus);
   const without = [...OF_ONE_RUN, ...IN_PLAN];
-  return [{ do: what, again: { command: 'apply', paths: [plan], without, plus } }];
+  return [{ do: what, again: { command: 'apply', paths: [known.plan], without, plus } }];
 }
 
 /** Sends everything, once the user has looked at the changes. */
@@ -207,16 +203,15 @@ function sendFailed({ run, rows }: Summary, { failed: all }: Known): Command[] {
   const failed = all.filter((r) => r.state !== 'rejected' || (r.parent === null && !isRejectedBefore(r)));
   if (run === null || failed.length === 0) return [];
   // Single rows of a failed job or a refused request may be at fault.
-  const atFault = failed.filter(
-    ({ state, rows, job }) =>
-      rows > 1 && (state === 'settled' ? job?.status === 'failed' : state !== 'unsent'),
-  );
-  const resume = ['resume', run, '--failed'];
+  const atFault = failed.filter(({ state, rows, job }) => {
+    return rows > 1 && (state === 'settled' ? job?.status === 'failed' : state !== 'unsent');
+  });
   // If several failed and none completed, the search for rows at fault would not start.
   const isSearched = atFault.length > 0 && (rows.completed > 0 || atFault.length < 3);
-  if (!isSearched) return [{ do: 'send the failed rows again', run: resume }];
-  const what = 'find the rows at fault, and send the others again';
-  return [{ do: what, run: [...resume, '--on-failure', 'isolate'] }];
+  const what = isSearched
+    ? 'find the rows at fault, and send the others again'
+    : 'send the failed rows again';
+  return [{ do: what, run: ['resume', run, '--failed', ...(isSearched ? ['--on-failure', 'isolate'] : [])] }];
 }
 
 function follow({ run, jobs }: Summary): Command[] {

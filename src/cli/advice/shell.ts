@@ -1,22 +1,24 @@
-/** A word of a command to paste into bash, zsh, fish, or another POSIX shell: quoted if needed. */
+/** Words of a command to paste: quoted for a shell if needed. A terminal would not show these characters, or would interpret them. */
+const HIDDEN =
+  /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\u034f|[\u115f\u1160\u17b4\u17b5\u3164\uffa0]|\u180b|\u180c|\u180d/gu;
+const isHidden = (text: string): boolean => text.search(HIDDEN) >= 0;
+
+/** How the format of `printf` has characters that the shell or `printf` would interpret. Not every `printf` takes `--`. */
+const ESCAPED: Readonly<Record<string, string>> = {
+  ...{ '%': '%%', '\\': '\\134', "'": "'\\''", '"': '\\042', '-': '\\055' },
+};
+const octal = (byte: number): string => `\\${byte.toString(8).padStart(3, '0')}`;
+
+/** A word for bash, zsh, fish, or another POSIX shell. */
 export function shellWord(text: string): string {
   // zsh reads `=name` as the path of a command.
   if (/^(?!=)[\w:/.@%+=,-]+$/.test(text)) return text;
   // In quotes, fish reads a backslash before a backslash or quote as an escape.
   if (!isHidden(text) || text.endsWith('\n')) return `'${text.replace(/'|\\(?=['\\]|$)/g, "'\\$&'")}'`;
-  // A terminal would not show these characters, or would interpret them, so `printf` writes them from their
-  // codes. Not every `printf` takes `--`.
-  return `"$(printf '${[...text].map(printable).join('').replace(/^-/, '\\055')}')"`;
-}
-
-const HIDDEN =
-  /\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}|\u034f|[\u115f\u1160\u17b4\u17b5\u3164\uffa0]|\u180b|\u180c|\u180d/u;
-const isHidden = (text: string): boolean => HIDDEN.test(text);
-
-function printable(character: string): string {
-  const known = { '%': '%%', '\\': '\\134', "'": "'\\''", '"': '\\042' }[character];
-  if (known !== undefined || !isHidden(character)) return known ?? character;
-  return [...Buffer.from(character)].map((byte) => `\\${byte.toString(8).padStart(3, '0')}`).join('');
+  const format = text
+    .replace(/[%\\'"]|^-/g, (sign) => ESCAPED[sign]!)
+    .replace(HIDDEN, (sign) => [...Buffer.from(sign)].map(octal).join(''));
+  return `"$(printf '${format}')"`;
 }
 
 /**
@@ -28,14 +30,9 @@ export function powerShellWord(text: string): string {
   if (/^[\w:/.\\+=][\w:/.\\%+=-]*$|^-[\w+=/\\-]*$/.test(text)) return text;
   // PowerShell treats typographic quotes as quotes, too.
   if (!isHidden(text)) return `'${text.replace(/['\u2018-\u201b]/g, '$&$&')}'`;
-  const escaped = [...text].map((character) => {
-    if (isHidden(character)) {
-      const units = character.split('').map((unit) => `[char]${unit.charCodeAt(0)}`);
-      return `$(${units.join('+')})`.replace(/\+\[char\]/g, ')$([char]');
-    }
-    return /["`$\u201c-\u201e]/.test(character) ? `\`${character}` : character;
-  });
-  return `"${escaped.join('')}"`;
+  const escaped = text.replace(/["`$\u201c-\u201e]/g, '`$&');
+  const unit = (of: string): string => `$([char]${of.charCodeAt(0)})`;
+  return `"${escaped.replace(HIDDEN, (sign) => sign.split('').map(unit).join(''))}"`;
 }
 
 /** A longer line would not fit a terminal of 80 columns, in which a command is indented by four. */
@@ -49,29 +46,25 @@ export function commandLines(command: string, platform: NodeJS.Platform): string
   const groups: string[] = [];
   for (const [word] of command.matchAll(WORDS)) {
     if (groups.length === 0 || word.startsWith('-')) groups.push(word);
-    else groups[groups.length - 1] += ` ${word}`;
+    else groups.push(`${groups.pop()} ${word}`);
   }
-  const lines: string[] = [];
-  for (const group of groups) {
-    const last = lines.at(-1);
-    if (last !== undefined && last.length + group.length + 3 <= COLUMNS)
-      lines[lines.length - 1] += ` ${group}`;
-    else lines.push(last === undefined ? group : `  ${group}`);
+  const [first = '', ...others] = groups;
+  const lines = [first];
+  for (const group of others) {
+    const isFull = lines.at(-1)!.length + group.length + 3 > COLUMNS;
+    lines.push(isFull ? `  ${group}` : `${lines.pop()} ${group}`);
   }
   const more = platform === 'win32' ? ' `' : ' \\';
   return lines.map((line, at) => (at < lines.length - 1 ? line + more : line));
 }
 
 /** How to write words, and variables before a command, for the shell of a platform. */
-export const shellOf = (
-  platform: NodeJS.Platform,
-): { word: (text: string) => string; assign: (name: string, value: string) => string } =>
+export const shellOf = (platform: NodeJS.Platform) =>
   platform === 'win32'
-    ? { word: powerShellWord, assign: (name, value) => `$env:${name}=${quotedAlways(value)};` }
-    : { word: shellWord, assign: (name, value) => `${name}=${shellWord(value)}` };
-
-/** Quotes every value, because PowerShell runs an unquoted word after `=` as a command. */
-const quotedAlways = (value: string): string => {
-  const word = powerShellWord(value);
-  return word === value ? `'${value}'` : word;
-};
+    ? {
+        word: powerShellWord,
+        // PowerShell runs an unquoted word after `=` as a command.
+        assign: (name: string, value: string): string =>
+          `$env:${name}=${powerShellWord(value).replace(/^[^'"].*$|^$/, "'$&'")};`,
+      }
+    : { word: shellWord, assign: (name: string, value: string): string => `${name}=${shellWord(value)}` };

@@ -94,10 +94,8 @@ const WORDS: Dictionary = {
       : { do: 'to see what became of its rows', run: ['runs', run] };
   },
   input_changed: ({ paths, kind, id }, { isOf }) => {
-    const named = [...(kind ? ['--kind', kind] : []), ...(id ? ['--id', id] : [])];
-    const again = isOf('import')
-      ? { without: ['--resume'] }
-      : { command: 'import', paths, only: [], plus: named };
+    const plus = [...(kind ? ['--kind', kind] : []), ...(id ? ['--id', id] : [])];
+    const again = isOf('import') ? { without: ['--resume'] } : { command: 'import', paths, only: [], plus };
     const moved = `if it is elsewhere now, add --input <new path of ${paths.join(', ')}>`;
     const restore = 'restore the old content, or import the file again';
     return [{ do: restore, again }, ...(isOf('resume') ? [moved] : [])];

@@ -44,25 +44,16 @@ export const command = spec({
  * typed: it is empty after a space, and its quotes may still be open.
  */
 export function splitLine(line: string): string[] {
-  const words: string[] = [];
-  let word = '';
-  let quote = '';
-  let begun = false;
-  for (let i = 0; i < line.length; i++) {
-    const char = line[i]!;
-    if (quote === '' && /\s/.test(char)) {
-      if (begun) words.push(word);
-      [word, begun] = ['', false];
-      continue;
-    }
-    begun = true;
-    if (quote !== '' && char === quote) quote = '';
-    else if (quote === '' && (char === '"' || char === "'")) quote = char;
-    else if (char === '\\' && quote !== "'" && i + 1 < line.length) word += line[++i]!;
-    else word += char;
-  }
-  return [...words, word];
+  const found = [...line.matchAll(WORD)];
+  const plain = (all: string, single?: string, double?: string, tail = '', escaped = all): string =>
+    single ?? (double === undefined ? escaped : double.replace(/\\(.)/gs, '$1') + tail);
+  const words = found.map(([word]) => word.replace(PART, plain));
+  const last = found.at(-1);
+  return last && last.index + last[0].length === line.length ? words : [...words, ''];
 }
+
+const WORD = /(?:[^\s'"\\]|\\.|'[^']*(?:'|$)|"(?:\\.|[^"\\])*(?:"|\\?$)|\\$)+/gs;
+const PART = /'([^']*)(?:'|$)|"((?:\\.|[^"\\])*)(?:"|(\\?)$)|\\(.)|(?:[^'"\\]+|\\$)/gs;
 
 /**
  * In zsh, a colon ends a value and starts its description unless it is escaped, and job ids contain colons.
@@ -80,14 +71,16 @@ async function scriptFor(shell: (typeof SHELLS)[number]): Promise<string> {
   const { script } = await import('@bomb.sh/tab');
   // `@bomb.sh/tab` can only print its scripts. It is synchronous, so nothing else is captured.
   const { log } = console;
-  const lines: string[] = [];
-  console.log = (line: string) => lines.push(line);
+  let text = '';
+  console.log = (line: string) => {
+    text += `${line}\n`;
+  };
   try {
     script(shell, 'profiles', 'profiles completion');
   } finally {
     console.log = log;
   }
-  return lines.join('\n').trimEnd().replace(ZSH_COLON.theirs, ZSH_COLON.ours);
+  return text.trimEnd().replace(ZSH_COLON.theirs, ZSH_COLON.ours);
 }
 
 type Suggestion = readonly [value: string, description: string];
@@ -131,28 +124,26 @@ async function suggest(words: readonly string[], { command: running, load }: Tre
   const last = words.at(-1) ?? '';
   const [, flag, value = ''] = /^(--[^=]+)=(.*)$/s.exec(last) ?? [];
   /** The option whose value is being typed behind this word. */
-  const taking = (name: string | undefined): table.Entry | undefined => {
-    const takesIt = ({ long, short, type }: table.Entry): boolean =>
-      type.placeholder !== '' && (long === name || `-${short}` === name);
-    return isEnded ? undefined : flags.find(takesIt);
-  };
+  const taking = (name: string | undefined): table.Entry | undefined =>
+    isEnded
+      ? undefined
+      : flags.find(({ long, short, type }) => type.placeholder !== '' && [long, `-${short}`].includes(name!));
   const option = taking(flag) ?? taking(before.at(-1));
   const current = taking(flag) ? value : last;
+  const isFlag = !isEnded && current.startsWith('-');
   const look = async (): Promise<Suggestion[]> => {
     if (option) return valuesOf(option, at);
-    if (isEnded || !current.startsWith('-')) {
+    if (!isFlag) {
       const commands = operands.length === 0 ? commandsIn(command) : [];
       return [...commands, ...(await quietly(async () => (await OPERANDS[path]?.(at)) ?? []))];
     }
     const off = table.OPTIONS.filter((each) => each.off?.includes(path));
-    const help = table.builtIn('help');
     return [
       ...flags.map((each): Suggestion => [each.long, table.descriptionOf(each)]),
       ...off.map(({ long, summary }): Suggestion => [long.replace('--', '--no-'), summary]),
-      [help.long, help.summary],
+      ['--help', table.BUILT_IN.help],
     ];
   };
-  const isFlag = !isEnded && current.startsWith('-');
   const files = option
     ? option.type.kind === 'path' || option.complete === 'folders'
     : !isFlag && takesFile(at);
@@ -165,15 +156,16 @@ async function suggest(words: readonly string[], { command: running, load }: Tre
   };
 }
 
-function commandsIn(command: Command): Suggestion[] {
-  const children = command.createHelp().visibleCommands(command);
-  return children.map((child) => [child.name(), child.description()]);
-}
+const commandsIn = (command: Command): Suggestion[] =>
+  command
+    .createHelp()
+    .visibleCommands(command)
+    .map((child) => [child.name(), child.description()]);
 
 function takesFile({ command: { registeredArguments: declared }, operands }: Position): boolean {
   const next = declared[operands.length] ?? declared.at(-1);
-  if (next === undefined || !/^(?:files?|input)$/.test(next.name())) return false;
-  return next.variadic || operands.length < declared.length;
+  const isFile = next !== undefined && /^(?:files?|input)$/.test(next.name());
+  return isFile && (next.variadic || operands.length < declared.length);
 }
 
 const named = (names: readonly string[]): Suggestion[] => [...new Set(names)].map((name) => [name, '']);
@@ -226,11 +218,19 @@ const OPERANDS: Readonly<Record<string, Find>> = {
     const topics = Object.entries(TEXTS.topics).map(([name, { summary }]): Suggestion => [name, summary]);
     return [...commandsIn(command.parent!), ...topics];
   }),
-  'config get': first(() => named(knownKeys())),
-  'config set': first(() => named(knownKeys())),
-  'config unset': first(() => named(knownKeys())),
+  'config get': first((at) => keys(at)),
+  'config set': first((at) => keys(at)),
+  'config unset': first((at) => keys(at)),
   'sandbox show': first(() => named(['company', 'user'])),
 };
+
+/** Keys of the config file, with the names of the accounts and regions that it has. */
+async function keys({ context }: Position): Promise<Suggestion[]> {
+  const { regions, accounts } = await config(context);
+  const all = ['default', 'eu', ...Object.keys(regions ?? {})].map((name) => ['regions', name, '']);
+  const own = Object.keys(accounts ?? {}).map((name) => ['accounts', name, '']);
+  return named([...knownKeys(), ...[...all, ...own].flatMap((path) => knownKeys(path))]);
+}
 
 /** Columns of the first input file on the line that exists. */
 async function columns({ operands, context: { cwd, stop } }: Position): Promise<string[]> {

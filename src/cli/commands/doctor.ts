@@ -18,14 +18,12 @@ import { statePlace } from './recorded.js';
 
 const { Exit } = errors;
 
+/** The result of a check. `hint`: what to run or change. `exit`: for a failure, the exit code that other commands would have. */
 interface Finding {
-  /** The name of the check. */
   check: string;
   status: 'ok' | 'warn' | 'fail';
   message: string;
-  /** What to run or change. */
   hint: string | null;
-  /** For a failure: the exit code that other commands would have. */
   exit: errors.ExitCode;
 }
 
@@ -55,16 +53,14 @@ const found = (check: string, message: string, hint: string | null = null): Find
   return { check, status: hint === null ? 'ok' : 'warn', message, hint, exit: Exit.done };
 };
 
+type Look = () => string | Finding | Promise<string | Finding>;
+
 /**
  * Looks at something. An error is a failed check.
  * @param look returns what is right, or a finding
  * @throws an error that is not a `ProfilesError`, and one of a signal that ended the check
  */
-async function checked(
-  check: string,
-  { commands }: Context,
-  look: () => string | Finding | Promise<string | Finding>,
-): Promise<Finding> {
+async function checked(check: string, { commands }: Context, look: Look): Promise<Finding> {
   try {
     const seen = await look();
     return typeof seen === 'string' ? found(check, seen) : seen;
@@ -79,7 +75,13 @@ async function checked(
 
 /** Runs the checks in order of dependency: a check is skipped if one that it needs has failed. */
 async function* diagnose(context: Context): AsyncGenerator<Finding> {
-  yield checkNode(context.nodeVersion);
+  const { nodeVersion } = context;
+  const [major = 0, minor = 0] = nodeVersion.split('.').map(Number);
+  // The minimum version in `engines` of package.json.
+  const isOld = major < 20 || (major === 20 && minor < 20);
+  yield isOld
+    ? found('node', `Node ${nodeVersion} is older than 20.20`, 'install a newer Node')
+    : found('node', `Node ${nodeVersion}`);
   const config = await checked('config', context, () => configFile(context));
   yield config;
   const proxy = await checked('proxy', context, () => proxyText(context.env));
@@ -105,25 +107,13 @@ async function* diagnose(context: Context): AsyncGenerator<Finding> {
     isReachable = baseUrl !== null && token.status === 'ok';
   }
   yield await checked('state', context, () => stateText(known, context));
-  if (isReachable && proxy.status !== 'fail')
-    yield* checkService(context, known, embedded ? null : await context.token());
-}
-
-/** @param version such as `20.20.2` */
-function checkNode(version: string): Finding {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  // The minimum version in `engines` of package.json.
-  if (major > 20 || (major === 20 && minor >= 20)) return found('node', `Node ${version}`);
-  return found('node', `Node ${version} is older than 20.20`, 'install a newer Node');
+  if (isReachable && proxy.status !== 'fail') yield* checkService(context, known);
 }
 
 async function configFile(context: Context): Promise<string> {
   const { value: path, origin } = settings.configLocation(context, context.flags);
-  const { exists, mode } = await settings.readConfig(
-    path,
-    context,
-    origin === 'default' ? undefined : origin,
-  );
+  const named = origin === 'default' ? undefined : origin;
+  const { exists, mode } = await settings.readConfig(path, context, named);
   if (!exists) return `no file at ${path}: flags, environment and defaults apply`;
   return mode === null ? path : `${path} (mode ${mode.toString(8).padStart(4, '0')})`;
 }
@@ -157,9 +147,9 @@ async function stateText({ stateDir }: settings.Settings, context: Context): Pro
   const since = (at: string): string => ago(context.clock.now() - Date.parse(at));
   const completed = known.flatMap((each) => [each.oldest_completed_at, each.newest_completed_at]);
   const sorted = completed.filter((at) => at !== null).sort();
-  const ages = [...new Set([...sorted.slice(0, 1), ...sorted.slice(-1)].map(since))];
-  const times = ages.length > 1 ? `from ${ages.join(' to ')}` : ages[0];
-  return `${name} (${origin}), ${room}${times ? `; knows profiles completed ${times}` : ''}`;
+  const ages = [...new Set([...sorted.slice(0, 1), ...sorted.slice(-1)].map(since))].join(' to ');
+  const times = ages.includes(' to ') ? `from ${ages}` : ages;
+  return `${name} (${origin}), ${room}${times && `; knows profiles completed ${times}`}`;
 }
 
 /** Timeout of a request: long enough for a slow TLS handshake, short enough to wait for. */
@@ -167,33 +157,38 @@ const PATIENCE_MS = 10_000;
 /** An id that no service uses: a 404 for it means that the token was accepted. */
 const NO_JOB = 'profiles-doctor';
 const CHANNEL = 'undici:request:headers';
+/** A difference between clocks that does no harm to `Retry-After` dates and certificates. */
+const SKEW_MS = 60_000;
 
-/**
- * Does the service answer, accept the token, and agree on the time? Sends one request to each host; needs a base URL.
- * @param token null for the sandbox, which has its own
- */
+/** Does the service answer, accept the token, and agree on the time? Sends one request to each host; needs a base URL. */
 async function* checkService(
   context: Context,
-  settings: settings.Settings,
-  token: settings.Secret | null,
+  { embedded, ...known }: settings.Settings,
 ): AsyncGenerator<Finding> {
-  const { stop, clock } = context;
-  const opened: ServiceClient[] = [];
-  const opening = async (): Promise<string> => {
-    opened.push(await clientFor(context, settings, token));
+  const { stop, clock, flags, env } = context;
+  const { baseUrl, lookupBaseUrl, timeoutMs } = known;
+  let client: ServiceClient | undefined;
+  const opened = await checked('service', context, async () => {
+    const { createClient } = await import('../../engine/service/client.js');
+    client = embedded
+      ? await context.client()
+      : createClient({
+          ...{ baseUrl: baseUrl!, lookupBaseUrl, token: (await context.token()).reveal(), clock, proxy: env },
+          // Doctor should answer quickly.
+          ...{ retries: 0, timeoutMs: flags.requestTimeout === undefined ? PATIENCE_MS : timeoutMs },
+        });
     return '';
-  };
-  const failed = await checked('service', context, opening);
-  const [client] = opened;
-  if (!client) return yield failed; // for example, the embedded service cannot open its data
+  });
+  if (!client) return yield opened; // for example, the embedded service cannot open its data
+  const { job, lookup, close, baseUrl: host, lookupBaseUrl: lookupHost } = client;
   let isAccepted = false;
   let refusal: unknown;
-  const asked = (check: string, host: string, ask: () => Promise<unknown>): Promise<Finding> =>
+  const asked = (check: string, at: string, ask: () => Promise<unknown>): Promise<Finding> =>
     checked(check, context, async () => {
       try {
         await ask();
         isAccepted = true;
-        return `${host} answers`;
+        return `${at} answers`;
       } catch (error) {
         if (!(error instanceof errors.AuthError)) throw error;
         refusal ??= error;
@@ -203,9 +198,9 @@ async function* checkService(
   /** By which this machine is ahead; a `Date` header has whole seconds, so this is exact to 1 s. */
   let skewMs: number | null = null;
   const onHeaders = (message: unknown): void => {
-    const { headers } = (message as { response: { headers: readonly Buffer[] } }).response;
-    const at = headers.findIndex((part, i) => i % 2 === 0 && String(part).toLowerCase() === 'date');
-    const date = at < 0 ? Number.NaN : Date.parse(String(headers[at + 1]));
+    const headers = (message as { response: { headers: readonly Buffer[] } }).response.headers.map(String);
+    const at = headers.findIndex((part, i) => i % 2 === 0 && part.toLowerCase() === 'date');
+    const date = at < 0 ? Number.NaN : Date.parse(headers[at + 1]!);
     if (!Number.isNaN(date)) skewMs = clock.now() - date;
   };
   const unknownJob = (error: unknown): void => {
@@ -215,10 +210,8 @@ async function* checkService(
   };
   subscribe(CHANNEL, onHeaders);
   try {
-    const { baseUrl, lookupBaseUrl } = client;
-    yield await asked('service', baseUrl, () => client.job(NO_JOB, stop).catch(unknownJob));
-    if (lookupBaseUrl !== null)
-      yield await asked('lookups', lookupBaseUrl, () => client.lookup('checklists', stop));
+    yield await asked('service', host, () => job(NO_JOB, stop).catch(unknownJob));
+    if (lookupHost !== null) yield await asked('lookups', lookupHost, () => lookup('checklists', stop));
     const isTokenFine = (): string => {
       if (refusal) throw refusal;
       return 'the token is accepted';
@@ -227,27 +220,9 @@ async function* checkService(
     if (skewMs !== null) yield checkClock(skewMs);
   } finally {
     unsubscribe(CHANNEL, onHeaders);
-    if (!settings.embedded) await client.close();
+    if (!embedded) await close();
   }
 }
-
-/** Creates a client without retries and with a short timeout, because doctor should answer quickly. */
-async function clientFor(
-  context: Context,
-  { baseUrl, lookupBaseUrl, timeoutMs }: settings.Settings,
-  token: settings.Secret | null,
-): Promise<ServiceClient> {
-  if (token === null) return context.client();
-  const { createClient } = await import('../../engine/service/client.js');
-  return createClient({
-    ...{ baseUrl: baseUrl!, lookupBaseUrl, token: token.reveal(), retries: 0 },
-    timeoutMs: context.flags.requestTimeout === undefined ? PATIENCE_MS : timeoutMs,
-    ...{ clock: context.clock, proxy: context.env },
-  });
-}
-
-/** A difference between clocks that does no harm to `Retry-After` dates and certificates. */
-const SKEW_MS = 60_000;
 
 function checkClock(skewMs: number): Finding {
   if (Math.abs(skewMs) <= SKEW_MS) return found('clock', 'agrees with the service');

@@ -2,16 +2,7 @@
 import { readlinkSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import type { ImportOptions, InvalidBound, ReadOptions } from '../../engine/options.js';
-import {
-  factsOf,
-  type MappingFile,
-  mappingsOf,
-  readMappings,
-  type SomeRules,
-  statedBy,
-  typeRules,
-  withMappings,
-} from '../../engine/read/index.js';
+import * as reading from '../../engine/read/index.js';
 import type { Context } from '../context.js';
 import type { Given } from '../guide/questions.js';
 import * as table from '../options/index.js';
@@ -25,39 +16,32 @@ export async function importOptions(
   paths: readonly string[],
   flags: Flags,
   context: Context,
-  answered: MappingFile | null = null,
+  answered: reading.MappingFile | null = null,
 ): Promise<ImportOptions> {
   const { importDefaults } = await context.settings();
-  const reading = await readingOptions(paths, flags, importDefaults, context, answered);
+  const read = await readingOptions(paths, flags, importDefaults, context, answered);
   const all = { ...importDefaults, ...flags };
   const options = table.engineValues(CARRIED_OUT, all);
   const waiting = table.waitingIn(all);
-  const { rejects, outcomes } = table.given(WRITING, flags);
   // `--full` overrides `import.changed_only` of the config file.
   const changedOnly = options.changedOnly && !options.full;
   return {
-    ...reading,
-    ...options,
-    ...waiting,
+    ...{ ...read, ...options, ...waiting, changedOnly, failed: false, rejects: null },
     // The search for rows at fault needs to see how jobs end.
     onFailure: options.onFailure === 'isolate' && !waiting.wait ? 'stop' : options.onFailure,
     dryRun: options.dryRun || flags.savePlan !== undefined,
-    changedOnly,
     maxChanged: changedOnly ? options.maxChanged : null,
     invalid: invalidBound(all, flags),
-    rejects: rejects ?? null,
-    outcomes: outcomesFile(outcomes, context.cwd),
-    failed: false,
+    ...writtenFiles(flags, context.cwd),
   };
 }
 
 /** The file to save the plan to. */
 export const savePlanOf = (flags: Flags): string | undefined =>
-  table.given({ savePlan: table.SENDING.savePlan }, flags).savePlan;
+  table.given({ savePlan: SENDING.savePlan }, flags).savePlan;
 
 /** What flags change of an import that was planned or begun before: only what was given. @throws UsageError */
 export function changesOf(options: table.Table, flags: Flags, cwd: string): Partial<ImportOptions> {
-  const { rejects, outcomes } = table.given(WRITING, flags);
   const { wait, waitTimeoutMs } = table.waitingIn(flags);
   const changes: Partial<ImportOptions> = table.engineGiven(options, flags);
   return {
@@ -65,18 +49,19 @@ export function changesOf(options: table.Table, flags: Flags, cwd: string): Part
     ...(!wait && { wait }),
     ...(waitTimeoutMs !== null && { waitTimeoutMs }),
     ...(changes.onFailure === 'isolate' && { wait: true }),
-    ...(rejects !== undefined && { rejects }),
-    outcomes: outcomesFile(outcomes, cwd),
+    ...writtenFiles(flags, cwd),
   };
 }
 
-const WRITING = { rejects: table.REPORTING.rejects, outcomes: table.REPORTING.outcomes };
-
-/** Makes the path absolute, because a resume may run in another folder. @throws UsageError */
-function outcomesFile(path: string | undefined, cwd: string): string | null {
-  if (path === undefined) return null;
-  if (path !== '-' && path !== '') return resolve(cwd, path);
-  throw table.usage('--outcomes takes the name of a file', 'such as --outcomes outcomes.csv');
+/** Files that are written. The path of outcomes is absolute, because a resume may run in another folder. @throws UsageError */
+function writtenFiles(flags: Flags, cwd: string): Pick<ImportOptions, 'outcomes'> & { rejects?: string } {
+  const { rejects, outcomes } = table.given(table.REPORTING, flags);
+  if (outcomes === '-' || outcomes === '')
+    throw table.usage('--outcomes takes the name of a file', 'such as --outcomes outcomes.csv');
+  return {
+    ...(rejects !== undefined && { rejects }),
+    outcomes: outcomes === undefined ? null : resolve(cwd, outcomes),
+  };
 }
 
 /**
@@ -108,12 +93,9 @@ function targetOf(path: string, most = 40): string {
   }
 }
 
-/**
- * How many rows may be invalid: any number with `--skip-invalid`, a count or a share of the rows with
- * `--max-invalid`.
- */
+/** How many rows may be invalid: any number with `--skip-invalid`, a count or a share of the rows with `--max-invalid`. */
 function invalidBound(all: Flags, flags: Flags): InvalidBound {
-  const { maxInvalid, skipInvalid } = table.valuesOf(table.REJECTING, all);
+  const { maxInvalid, skipInvalid } = table.valuesOf(REJECTING, all);
   // Each of these flags overrides both keys of the config file.
   const isSwitched = flags.maxInvalid === undefined && flags.skipInvalid !== undefined;
   return (isSwitched ? undefined : maxInvalid) ?? (skipInvalid ? 'any' : 'none');
@@ -129,42 +111,36 @@ export async function readingOptions(
   flags: Flags,
   defaults: Flags,
   { cwd, stop }: Pick<Context, 'cwd' | 'stop'>,
-  answered: MappingFile | null = null,
+  answered: reading.MappingFile | null = null,
 ): Promise<ReadOptions> {
+  const zoneIn = (of: Flags): string | undefined => table.given({ zone: table.READING.zone }, of).zone;
   const zones = { zone: zoneIn(flags), otherwise: zoneIn(defaults) };
   const files = answered
-    ? await mappingsOf(answered, 'the answers')
-    : await readMappings(mappingFiles(flags), cwd, zones, stop);
-  const facts = factsOf(files, table.given(table.READING, flags));
+    ? await reading.mappingsOf(answered, 'the answers')
+    : await reading.readMappings(mappingFiles(flags), cwd, zones, stop);
+  const facts = reading.factsOf(files, table.given(table.READING, flags));
   const read = table.engineValues(table.READING, { ...defaults, ...facts, ...flags });
   const inMapping = files.find(({ kind }) => kind === undefined)?.zone;
-  const asked = { ...read, rules: rulesOf(flags, zones.zone ?? inMapping ?? zones.otherwise) };
-  return {
-    paths: [...paths],
-    ...read,
-    ...withMappings(files, asked, rulesOf(defaults), paths.length === 1),
-    stated: statedBy(files, asked.rules),
-  };
+  const rules = rulesOf(flags, zones.zone ?? inMapping ?? zones.otherwise);
+  const mapped = reading.withMappings(files, { ...read, rules }, rulesOf(defaults), paths.length === 1);
+  return { paths: [...paths], ...read, ...mapped, stated: reading.statedBy(files, rules) };
 }
 
 /** The names of the mapping files, as given on the command line. */
 export const mappingFiles = (flags: Flags): readonly string[] =>
   table.given({ mapping: table.COLUMNS.mapping }, flags).mapping ?? [];
 
-const zoneIn = (flags: Flags): string | undefined => table.given({ zone: table.READING.zone }, flags).zone;
-
-function rulesOf(flags: Flags, zone?: string): SomeRules {
-  const { type, map, include, exclude, set, empty, keys, trim, ...more } = table.given(table.COLUMNS, flags);
-  for (const [flag, column] of [
-    ...(include ?? []).map((name) => [`--include ${name}`, name] as const),
-    ...(map ?? []).map((pair) => [`--map ${pair.join('=')}`, pair[0]] as const),
-  ]) {
-    if (!exclude?.includes(column)) continue;
-    throw table.usage(`${flag} and --exclude ${column} contradict each other`, 'leave out one of them');
-  }
-  const { null: nulls, allowId: allowIds } = more;
-  const types = typeRules(type, (column) => `--type ${column}`, zone);
-  return { map, include, exclude, set, ...types, empty, keys, trim, nulls, allowIds };
+function rulesOf(flags: Flags, zone?: string): reading.SomeRules {
+  const { type, null: nulls, allowId: allowIds, mapping: _, ...rules } = table.given(table.COLUMNS, flags);
+  const { include = [], map = [], exclude = [] } = rules;
+  const named = [
+    ...include.map((name) => [`--include ${name}`, name] as const),
+    ...map.map((pair) => [`--map ${pair.join('=')}`, pair[0]] as const),
+  ];
+  const twice = named.find(([, column]) => exclude.includes(column));
+  if (twice)
+    throw table.usage(`${twice[0]} and --exclude ${twice[1]} contradict each other`, 'leave out one of them');
+  return { ...rules, ...reading.typeRules(type, (column) => `--type ${column}`, zone), nulls, allowIds };
 }
 
 /** What flags decide, so that it is not asked. */

@@ -7,7 +7,7 @@ import { RunRequests } from '../../engine/model/run-requests.js';
 import type { Summary } from '../../engine/model.js';
 import { type ImportOptions, NUMBERS } from '../../engine/options.js';
 import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
-import type { ImportDeps, ImportResult } from '../../engine/run/deps.js';
+import type { ImportDeps } from '../../engine/run/deps.js';
 import { checkPlanFile, writePlan } from '../../engine/run/plan-file.js';
 import { hasConditions, hasSets } from '../../engine/run/recorded.js';
 import type { Unsent } from '../../engine/run/rejects-form.js';
@@ -48,43 +48,29 @@ export async function runAndReport(
   context: Context,
   { scope = null, savePlan, reads = [], isConfirmed = false }: More = {},
 ): Promise<Ended> {
+  const { cwd, commands } = context;
   const { rejects, outcomes } = options;
   const files = { '--rejects': rejects, '--outcomes': outcomes, '--report': page, '--save-plan': savePlan };
-  checkFilesDiffer(files, context.cwd);
+  checkFilesDiffer(files, cwd);
   const output = new AbortController();
   const base = await importDeps(options, context, scope);
   const settings = await context.settings();
   const resumed = start.from === 'run';
-  const pause = (): void => reporter.pause();
   const sendsNothing = options.dryRun || (resumed && start.isSent);
+  const pause = (): void => reporter.pause();
   const deps: ImportDeps = {
     ...base,
     reads: [...reads, settings.configPath],
-    reportFile: page && resolve(context.cwd, page),
+    reportFile: page && resolve(cwd, page),
     stop: AbortSignal.any([context.stop, output.signal]),
     offer: offerOf(options, context, pause),
     confirm: sendsNothing || isConfirmed ? undefined : await importConfirmation(context, pause),
   };
-  const report = page === null ? null : await openReport(page);
+  const paths = options.paths.map((path) => (isWebAddress(path) ? path.replace(/[?#].*$/s, '') : path));
+  const about = { paths, resumed, service: base.service, commands };
+  const report = page === null ? null : await openReport(page, values, about, base.state, context);
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
-  const tell = inWords(context.commands);
-
-  /** Hears the import, and writes a page at its end. @param failure the error that ended it early, or null */
-  async function openReport(name: string) {
-    const { recordSession, reportFile } = await import('../output/html/page.js');
-    const write = reportFile(name, context);
-    const { commands } = context;
-    const paths = options.paths.map((path) => (isWebAddress(path) ? path.replace(/[?#].*$/s, '') : path));
-    const { hear, session } = recordSession(context.clock, {
-      paths,
-      resumed,
-      service: deps.service,
-      commands,
-    });
-    const end = async (failure: unknown): Promise<void> =>
-      write(await session(failure, base.state), values ? 'full' : 'shared');
-    return { hear, end };
-  }
+  const tell = inWords(commands);
   const knownOf = async (summary: Summary) => {
     const { run, status, rows, not_sent } = summary;
     // A state that is gone may be why the import ended: what it recorded is then left out, not the summary.
@@ -92,20 +78,20 @@ export async function runAndReport(
       if (error instanceof StateError) return [];
       throw error;
     };
-    const requests =
-      run === null || status === 'completed' ? [] : await base.state.requests.of(run).catch(unread);
-    const again = not_sent && (await unsentFlags(summary, base.state, context.cwd));
+    const isRead = run !== null && status !== 'completed';
+    const requests = isRead ? await base.state.requests.of(run).catch(unread) : [];
     return {
-      ...{ requests, plan: savePlan, tokenFrom: tokenFrom(settings), ...(again && { again }) },
+      ...{ requests, plan: savePlan, tokenFrom: tokenFrom(settings) },
+      ...(not_sent && { again: await unsentFlags(not_sent, base.state, cwd) }),
       failed: status === 'failed' || status === 'partial' ? failedOf(new RunRequests(requests)) : [],
       isSent: resumed && start.run.finished && isCarriedOut(start.run),
       sendsValid: isWithinBound(rows, options.invalid),
       // A rejects file is imported without the mapping file: its run's rules apply, but not its values.
-      set: resumed || context.commands.wasTyped('--mapping') ? setIn(options) : [],
+      set: resumed || commands.wasTyped('--mapping') ? setIn(options) : [],
     };
   };
   if (savePlan !== undefined) {
-    const file = { cwd: context.cwd, called: '--save-plan' };
+    const file = { cwd, called: '--save-plan' };
     checkPlanFile(savePlan, file);
     deps.savePlan = async (plan) => {
       await writePlan(savePlan, plan, file);
@@ -116,35 +102,32 @@ export async function runAndReport(
   const follow = async (): Promise<Ended> => {
     const events = carryOut(start, options, deps);
     try {
-      for (;;) {
-        const next = await events.next();
-        if (next.done) return endOf(next.value);
+      let next = await events.next();
+      for (; !next.done; next = await events.next()) {
         const { value } = next;
         const event = tell(value, value.type === 'summary' ? await knownOf(value.summary) : undefined);
         report?.hear(event);
         await reporter.report(event);
         if (reporter.lost()) output.abort(reporter.lost());
       }
+      const { failure, exit, summary } = next.value;
+      // A failed job decides before a wait that timed out (contract §7); the summary shows both.
+      const ended = failure && (exit !== Exit.jobFailed || failure instanceof CanaryError) ? failure : null;
+      const error = ended ?? reporter.lost();
+      if (error) throw error;
+      return exit === Exit.held || exit === Exit.rejected ? { exit, message: whyOf(summary) } : exit;
     } finally {
       // If reporting has failed, this ends the run, which then releases its locks.
       await events.return(undefined as never);
     }
   };
-  const endOf = ({ failure, exit, summary }: ImportResult): Ended => {
-    // A failed job decides before a wait that timed out (contract §7); the summary shows both.
-    if (failure && (exit !== Exit.jobFailed || failure instanceof CanaryError)) throw failure;
-    const lost = reporter.lost();
-    if (lost) throw lost;
-    return exit === Exit.held || exit === Exit.rejected ? { exit, message: whyOf(summary) } : exit;
-  };
   try {
     const ended = await follow().catch(async (error: unknown) => {
       const code = error instanceof ProfilesError ? error.problem?.code : undefined;
-      // Nothing has been planned by then, and `apply` begins again.
-      const isTooLate = code === 'plan_begun' || code === 'run_not_unfinished';
+      // If `apply` begins again, nothing has been planned by then.
+      const isUnreported = ['report_file', 'plan_begun', 'run_not_unfinished'].includes(code ?? '');
       // If both fail, the error of the import is thrown, and the other one becomes a warning.
-      if (code !== 'report_file' && !isTooLate)
-        await report?.end(error).catch((lost) => context.warn((lost as Error).message));
+      if (!isUnreported) await report?.end(error).catch((lost) => context.warn((lost as Error).message));
       throw error;
     });
     await report?.end(null);
@@ -154,23 +137,36 @@ export async function runAndReport(
   }
 }
 
+/** What hears an import, and writes a page at its end: `failure` is the error that ended it early, or null. */
+async function openReport(
+  name: string,
+  values: boolean,
+  about: Parameters<typeof import('../facts/session.js').recordSession>[1],
+  state: State,
+  context: Context,
+) {
+  const { recordSession, reportFile } = await import('../output/html/page.js');
+  const write = reportFile(name, context);
+  const { hear, session } = recordSession(context.clock, about);
+  const end = async (failure: unknown): Promise<void> =>
+    write(await session(failure, state), values ? 'full' : 'shared');
+  return { hear, end };
+}
+
 /** The values that a run sets for every item, in the form of `--set`. */
 function setIn({ rules, byKind }: ImportOptions): string[] {
   const all = [rules, byKind?.companies?.rules, byKind?.users?.rules].flatMap((each) => each?.set ?? []);
-  return [...new Set(all.map(([key, value]) => `${key}=${value}`))];
+  return [...new Set(all.map((pair) => pair.join('=')))];
 }
 
 /** Plans without a lock, and leaves no trace. @throws UsageError; InputError; InterruptedError */
 export async function rehearse(options: ImportOptions, context: Context): Promise<Rehearsal> {
   const planned = { ...options, dryRun: true, invalid: 'any', outcomes: null } as const;
   const found: Partial<Rehearsal> = {};
-  const deps: ImportDeps = {
-    ...(await importDeps(planned, context, null)),
-    rehearsal: true,
-    savePlan: async (saved) => {
-      found.saved = saved;
-    },
+  const savePlan: ImportDeps['savePlan'] = async (saved) => {
+    found.saved = saved;
   };
+  const deps = { ...(await importDeps(planned, context, null)), rehearsal: true, savePlan };
   return whileWaiting('planning', context, async () => {
     for await (const event of carryOut(INPUTS, planned, deps)) {
       if (event.type === 'plan') found.plan = event.plan;
@@ -213,17 +209,16 @@ async function importDeps(options: ImportOptions, context: Context, scope: Scope
 }
 
 /** For each run in `not_sent` whose rows flags can read: what `nextSteps` needs. */
-async function unsentFlags({ not_sent = [] }: Summary, state: State, cwd: string) {
+async function unsentFlags(notSent: NonNullable<Summary['not_sent']>, state: State, cwd: string) {
   const found = new Map<string, Again>();
-  for (const { run, files } of not_sent) {
+  for (const { run, files } of notSent) {
     const record = (await state.rejects.ofRun(run)).find((one) => one.run === run);
     const unsent = record?.unsent as Unsent | undefined;
     if (!unsent || files.includes('-') || hasConditions(unsent)) continue;
     const flags = flagsIn(unsent.options as ImportOptions);
-    if (!flags) continue;
-    const isHere = unsent.cwd === cwd;
-    const paths = files.map((path) => (isHere || isWebAddress(path) ? path : resolve(unsent.cwd, path)));
-    found.set(run, { paths, flags, sets: hasSets(unsent) });
+    const isHere = (path: string): boolean => unsent.cwd === cwd || isWebAddress(path);
+    const paths = files.map((path) => (isHere(path) ? path : resolve(unsent.cwd, path)));
+    if (flags) found.set(run, { paths, flags, sets: hasSets(unsent) });
   }
   return found;
 }
@@ -234,25 +229,22 @@ function flagsIn(options: ImportOptions): string[] | null {
   const [own, other] = Object.values(byKind);
   if (other) return null;
   const { rules, id, companyId } = { ...options, ...own };
-  const { map, types, infer, empty, keys, nulls, trim, allowIds } = rules;
+  const { map, types, infer, empty, keys, nulls, trim, allowIds, include, exclude } = rules;
   const mapping: MappingFile = {
     kind: kind ?? (own && (byKind.companies ? 'companies' : 'users')),
     ...writtenFacts(options),
     ...{ id, company_id: companyId, keys, empty, null: nulls && [...nulls], trim },
-    ...{ map: Object.fromEntries(map), include: [...rules.include], exclude: [...rules.exclude] },
+    ...{ map: Object.fromEntries(map), include: [...include], exclude: [...exclude] },
     type: { ...Object.fromEntries(types), ...(!infer && { '*': 'string' }) },
     allow_id: allowIds && [...allowIds],
   };
-  const { maxCellBytes, maxColumns, maxDepth } = NUMBERS;
-  const limits = [
-    ['max_cell', options.maxCellBytes, maxCellBytes.default],
-    ['max_columns', options.maxColumns, maxColumns.default],
-    ['max_depth', options.maxDepth, maxDepth.default],
-  ] as const;
+  const limits = { maxCellBytes: 'max_cell', maxColumns: 'max_columns', maxDepth: 'max_depth' } as const;
   return [
     ...flagsOf(mapping),
     ...(userId === undefined ? [] : ['--user-id', userId]),
-    ...limits.flatMap(([key, value, usual]) => (value === usual ? [] : ['-o', `${key}=${value}`])),
+    ...(Object.keys(limits) as (keyof typeof limits)[]).flatMap((name) =>
+      options[name] === NUMBERS[name].default ? [] : ['-o', `${limits[name]}=${options[name]}`],
+    ),
     ...(limit === undefined ? [] : ['--limit', String(limit)]),
     ...(changedOnly ? ['--changed-only'] : []),
   ];

@@ -15,21 +15,13 @@ import { JobBoard } from '../output/progress.js';
 import { jobText } from '../output/records.js';
 import { progressMode, safeHint, stylesOn, writeJson, writeOut } from '../output/terminal.js';
 import { type Ended, print, say, spec, waiting } from './command.js';
-import {
-  knownJobs,
-  meant,
-  readJobName,
-  type Services,
-  servicesOf,
-  unfinished,
-  withJobs,
-} from './job-names.js';
+import * as names from './job-names.js';
 import { list } from './list.js';
 import * as recorded from './recorded.js';
 
 export const job = spec({
   options: (words, flags) => ({
-    named: [...new Map(words.map(readJobName).map((name) => [name.id, name])).values()],
+    named: [...new Map(words.map(names.readJobName).map((name) => [name.id, name])).values()],
     /** Whether several ids were given, even if they name one job: the result is then an array. */
     isArray: words.length > 1,
     watch: flags.watch === true,
@@ -39,11 +31,13 @@ export const job = spec({
   run: async ({ named, isArray, watch, ...how }, context): Promise<Ended> => {
     const { stdout, flags, stderr, env, commands, platform } = context;
     if (named.length === 0 && !watch)
-      throw withJobs('job needs a job id, or --watch for all unfinished jobs');
-    const known = await knownJobs(context);
-    const jobs = await (named.length > 0 ? meant(named, known, context) : unfinished(known, context));
+      throw names.withJobs('job needs a job id, or --watch for all unfinished jobs');
+    const known = await names.knownJobs(context);
+    const jobs = await (named.length > 0
+      ? names.meant(named, known, context)
+      : names.unfinished(known, context));
     if (jobs.length === 0) return flags.json ? writeJson(stdout, '[]') : say(context, 'no unfinished jobs');
-    const services = await servicesOf(jobs, known, watch, context);
+    const services = await names.servicesOf(jobs, known, watch, context);
     const ids = jobs.map(({ id }) => id);
     /** One record, or nothing if the job was never seen. Several records are a JSON array, or one block each. */
     const show = async (records: readonly Job[]): Promise<void> => {
@@ -53,8 +47,7 @@ export const job = spec({
       await print(context, document, records.map((one) => jobText(one, styles)).join('\n'));
     };
     if (!watch) {
-      const read = (signal: AbortSignal) => readJobs(services, ids, signal);
-      const records = await waiting('reading', context, read);
+      const records = await waiting('reading', context, (signal) => readJobs(services, ids, signal));
       for (const record of records) await services.save(record);
       return show(records);
     }
@@ -74,7 +67,7 @@ export const job = spec({
 async function follow(
   ids: readonly string[],
   { intervalMs, waitTimeoutMs }: Readonly<Record<'intervalMs' | 'waitTimeoutMs', number | null>>,
-  services: Services,
+  services: names.Services,
   show: (records: readonly Job[]) => Promise<void>,
   context: Context,
 ): Promise<Job[]> {
@@ -140,12 +133,10 @@ const SETTINGS = [errors.ConfigError, errors.UsageError, errors.AuthError];
 
 /** Polls unfinished jobs, each in its own region and account. A token is never sent to another host. */
 async function refresh(known: readonly KnownJob[], context: Context): Promise<void> {
-  const groups: KnownJob[][] = [];
-  for (const one of known.filter(({ status }) => !isFinal(status))) {
-    const group = groups.find(([first]) => sameScope(first!.scope, one.scope));
-    if (group) group.push(one);
-    else groups.push([one]);
-  }
+  const open = known.filter(({ status }) => !isFinal(status));
+  const isFirst = ({ scope }: KnownJob, at: number) =>
+    open.findIndex((one) => sameScope(one.scope, scope)) === at;
+  const groups = open.filter(isFirst).map(({ scope }) => open.filter((one) => sameScope(one.scope, scope)));
   for (const group of groups) {
     try {
       await poll(group, context);
@@ -168,15 +159,15 @@ async function poll(group: readonly KnownJob[], context: Context): Promise<void>
     context.warn(`${what} of another account (${scope.account}, ${scope.base_url}) not checked`);
     return;
   }
-  const check = async (id: string, signal: AbortSignal): Promise<void> => {
-    const job = await client.job(id, signal).catch((error: unknown) => {
-      if (error instanceof errors.ServiceError && error.status === 404) return null;
-      throw error;
-    });
-    if (job) return recorded.saveJobs(there, [job], scope);
-    context.warn(`job ${id}: not found at the service; if its rows are missing there, import them again`);
-  };
   await waiting(`checking ${count(group.length, 'job')}`, context, async (signal) => {
-    for (const { job_id: id } of group) await check(id, signal);
+    for (const { job_id: id } of group) {
+      const job = await client.job(id, signal).catch((error: unknown) => {
+        if (error instanceof errors.ServiceError && error.status === 404) return null;
+        throw error;
+      });
+      if (job) await recorded.saveJobs(there, [job], scope);
+      else
+        context.warn(`job ${id}: not found at the service; if its rows are missing there, import them again`);
+    }
   });
 }

@@ -57,11 +57,12 @@ export function idsLike(word: string, ids: readonly string[]): string[] {
 }
 
 /** Finds a run by its id, or by a start or end that only one has. @throws UsageError for any other word */
-export function findRun(runs: readonly StoredRun[], id: string): StoredRun {
+export function findRun(runs: readonly StoredRun[], word: string): StoredRun {
   const ids = runs.map(({ run }) => run);
-  const like = idsLike(id, ids);
-  if (like.length > 1) throw severalFit(id, like);
-  return runs.find(({ run }) => run === like[0]) ?? unknownRun(runs, id);
+  const [id, ...others] = idsLike(word, ids);
+  if (id === undefined) throw unknownRun(runs, word);
+  if (others.length > 0) throw severalFit(word, [id, ...others]);
+  return runs.find(({ run }) => run === id)!;
 }
 
 /** The first three of them. */
@@ -71,13 +72,10 @@ export const someOf = (ids: readonly string[]): string =>
 export const severalFit = (word: string, ids: readonly string[]): UsageError =>
   usage(`${ids.length} ids begin or end with "${word}"`, `name one of them: ${someOf(ids)}`);
 
-/** @throws UsageError */
-export function unknownRun(runs: readonly StoredRun[], id: string): never {
-  const like = nearest(
-    id,
-    runs.map(({ run }) => run),
-  );
-  throw hinted(usage(`run "${id}" not found`), like ? `did you mean ${like}?` : LIST_RUNS);
+export function unknownRun(runs: readonly StoredRun[], id: string): UsageError {
+  const ids = runs.map(({ run }) => run);
+  const like = nearest(id, ids);
+  return hinted(usage(`run "${id}" not found`), like ? `did you mean ${like}?` : LIST_RUNS);
 }
 
 /** The configured account in a scope; null if it has no name. */
@@ -100,36 +98,35 @@ export async function contextAt(
 ): Promise<Context> {
   const { flags } = context;
   const settings = await context.settings();
-  const isElsewhere = flags.region === undefined && settings.region !== scope.region;
+  const { region } = scope;
+  const isElsewhere = flags.region === undefined && settings.region !== region;
   const isOthers = flags.account === undefined && account !== null && settings.account !== account;
-  const changes = { ...(isElsewhere && { region: scope.region }), ...(isOthers && { account }) };
+  const changes = { ...(isElsewhere && { region }), ...(isOthers && { account }) };
   const there = isElsewhere || isOthers ? context.withFlags(changes) : context;
   const here = await there.settings().then(hostsIn, (error: unknown) => {
     if (!(error instanceof UsageError || error instanceof ConfigError)) throw error;
     const where = account === null ? '' : ` of account "${account}"`;
-    const message = `${what} is in region "${scope.region}"${where}: ${error.message}`;
+    const message = `${what} is in region "${region}"${where}: ${error.message}`;
     throw new ConfigError(message, { hint: error.hint, cause: error });
   });
   if (sameService(here, scope)) return there;
   const now = here.base_url === '' ? 'no host is set there now' : `not to ${here.base_url} (${here.region})`;
-  const at = { region: scope.region, ...(scope.region !== 'sandbox' && { baseUrl: scope.base_url }) };
-  throw hinted(usage(`${what} went to ${scope.base_url} (region ${scope.region}), ${now}`), {
-    ...{ do: 'name its region and host', run: words, at },
-  });
+  const at = { region, ...(region !== 'sandbox' && { baseUrl: scope.base_url }) };
+  const hint = { do: 'name its region and host', run: words, at };
+  throw hinted(usage(`${what} went to ${scope.base_url} (region ${region}), ${now}`), hint);
 }
 
 /** Commands for a run that work from here, even if its host is no longer configured. */
 export async function commandsFor(run: StoredRun, context: Context): Promise<Commands> {
   const { scope, named_account: account } = run;
-  const { commands } = context;
   const { baseUrl, ...others } = context.flags;
   const own = { region: scope.region, ...(account === null ? {} : { account }) };
   const used = await context.settings();
   const isUsed = used.region === scope.region && baseUrl === undefined;
   const chosen = isUsed && (account === null || used.account === account) ? {} : own;
   const settings = await resolveSettings(context, { ...others, ...chosen }).catch(() => null);
-  if (settings && sameService(hostsIn(settings), scope)) return commands.at(chosen, settings);
-  return commands.at({ ...own, baseUrl: scope.base_url }, settings);
+  const isSame = settings && sameService(hostsIn(settings), scope);
+  return context.commands.at(isSame ? chosen : { ...own, baseUrl: scope.base_url }, settings);
 }
 
 const hostsIn = ({ embedded, region, baseUrl }: Settings): Scope => {
@@ -162,44 +159,46 @@ export async function reportWriter(name: string, values: boolean, state: State, 
   };
 }
 
+/** @param recorded a run; with the summary of a session that has ended, and rejects files as this folder sees them */
 export async function loaded(recorded: StoredRun, state: State, context: Context) {
   const commands = await commandsFor(recorded, context);
-  const run = await seenFrom(context.cwd, recorded, state);
+  const { status, finished } = recorded;
+  const isBefore = (status === 'crashed' || status === 'running') && !finished;
+  const inputs = await inputsFrom(context.cwd, recorded, state);
+  const run = { ...recorded, inputs, summary: isBefore ? null : recorded.summary };
   const requests = await state.requests.of(run.run);
   const facts = factsOfRun(run, requests, commands);
   const resume = resumeOf(run, commands);
   const unfinished = resume === null ? [] : [{ what: 'continue with', command: resume, shared: resume }];
   // How to continue an unfinished run, or the steps of the summary of a finished one.
-  const isEnd = resume === null && run.finished;
-  return { run, requests, commands, facts, next: isEnd ? (facts?.next ?? []) : unfinished };
+  const next = resume === null && finished ? (facts?.next ?? []) : unfinished;
+  return { run, requests, commands, facts, next };
 }
 
 function factsOfRun(run: StoredRun, requests: readonly RequestRecord[], commands: Commands): Facts | null {
   const { summary, inputs, status } = run;
   if (summary === null) return null;
   // The rejects files come from the state, because a session that was resumed may have written them before.
-  const files = summary.files.map((file, at) => ({
-    ...file,
-    rejects_file: inputs[at]?.rejects_file ?? file.rejects_file,
-  }));
+  const files = summary.files.map((file, at) => {
+    return { ...file, rejects_file: inputs[at]?.rejects_file ?? file.rejects_file };
+  });
   const failed = status === 'superseded' ? [] : failedOf(new RunRequests(requests));
   return factsOf(withJobs({ ...summary, files }, requests, inputs), { commands, failed }, { requests });
 }
 
-/**
- * The run as another folder sees it: rejects files are named from the folder in which they were written. Without the
- * summary of the session before, if the last one has not ended.
- */
-async function seenFrom(cwd: string, run: StoredRun, state: State): Promise<StoredRun> {
-  const written = await state.rejects.ofRun(run.run);
-  const inputs = run.inputs.map((input, at) => {
+/** Inputs whose rejects files are named from the folder in which they were written. */
+async function inputsFrom(
+  cwd: string,
+  { run, inputs }: StoredRun,
+  state: State,
+): Promise<StoredRun['inputs']> {
+  const written = await state.rejects.ofRun(run);
+  return inputs.map((input, at) => {
     const { rejects_file: file } = input;
-    const place = file && written.find((found) => found.input === at && found.owner === run.run)?.location;
+    const place = file && written.find((found) => found.input === at && found.owner === run)?.location;
     const isElsewhere = place && place !== resolve(cwd, file) && basename(place) === basename(file);
     return isElsewhere ? { ...input, rejects_file: place } : input;
   });
-  const isBefore = (run.status === 'crashed' || run.status === 'running') && !run.finished;
-  return { ...run, inputs, summary: isBefore ? null : run.summary };
 }
 
 /** Saves what a command learns about jobs. If the state cannot be written, it only warns: the records are still printed. */

@@ -58,12 +58,14 @@ export const apply = spec({
 
 /** @throws UsageError if another process began or finished the run in the meantime (`plan_begun`, `run_not_unfinished`) */
 async function send(plan: SavedPlan, asked: Options, context: Context): Promise<Ended> {
-  const { report, inputs, again, how } = asked;
-  const message = '--max-changed has no effect on this plan: it was made without --changed-only';
-  if (how.maxChanged && !plan.changes) throw usage(message, 'leave it out');
+  const { report, how } = asked;
+  if (how.maxChanged && !plan.changes)
+    throw usage(
+      '--max-changed has no effect on this plan: it was made without --changed-only',
+      'leave it out',
+    );
   const account = { scope: await context.scope(), tokenHash: await tokenHashOf(context) };
-  const known = { state: await context.state(), ...account };
-  const applied = await startOfPlan(plan, { inputs, again, how }, known);
+  const applied = await startOfPlan(plan, asked, { state: await context.state(), ...account });
   if ('start' in applied)
     return runAndReport(applied.start, applied.options, report, context, { reads: [asked.file] });
   const { ended } = applied;

@@ -14,7 +14,7 @@ import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { documentOf } from '../facts/index.js';
 import { isShown } from '../facts/session.js';
-import { given, LISTING, OTHERS, type Report, reportOf, SENDING, usage } from '../options/index.js';
+import { given, LISTING, OTHERS, reportOf, SENDING, usage } from '../options/index.js';
 import { fieldsOn, type ListRecord, Names } from '../output/records.js';
 import { nextLines } from '../output/summary.js';
 import { stylesOn } from '../output/terminal.js';
@@ -25,28 +25,25 @@ import * as recorded from './recorded.js';
 const ROWS = ['read', 'filtered', 'submitted', 'rejected', 'unknown', 'unsent'] as const;
 
 /** A run as `profiles runs` lists it. */
-function recordOf(run: StoredRun, commands: Commands): ListRecord {
-  return {
-    ...{ run: run.run, status: run.status, kinds: new Names(run.kinds), files: new Names(run.paths) },
-    ...Object.fromEntries(ROWS.map((name) => [name, run.summary?.rows[name] ?? null])),
-    ...{ region: run.scope.region, account: run.scope.account },
-    ...{ started_at: run.started_at, ended_at: run.ended_at, resume: recorded.resumeOf(run, commands) },
-  };
-}
+const recordOf = (run: StoredRun, commands: Commands): ListRecord => ({
+  ...{ run: run.run, status: run.status, kinds: new Names(run.kinds), files: new Names(run.paths) },
+  ...Object.fromEntries(ROWS.map((name) => [name, run.summary?.rows[name] ?? null])),
+  ...{ region: run.scope.region, account: run.scope.account },
+  ...{ started_at: run.started_at, ended_at: run.ended_at, resume: recorded.resumeOf(run, commands) },
+});
 
 const COUNTED = 'read submitted rejected unknown unsent';
 const LIST = {
   fields: `run status kinds files ${COUNTED} region account started_at ended_at resume`.split(' '),
   tableFields: 'run status files read submitted region started_at'.split(' '),
-  id: 'run',
   times: ['started_at', 'ended_at'],
-  empty: 'no imports yet',
-  newest: 20,
+  ...{ id: 'run', empty: 'no imports yet', newest: 20 },
 };
 
 export const command = spec({
   options: async ([run], flags, { settings }) => {
-    const { forget } = given(OTHERS, flags);
+    const { forget, inputs = [] } = given(OTHERS, flags);
+    const { savePlan } = given({ savePlan: SENDING.savePlan }, flags);
     if (forget !== undefined && run !== undefined) {
       const hint = { do: 'to forget it', run: ['runs', '--forget', forget] };
       throw hinted(usage('--forget takes the run id as its value'), hint);
@@ -54,7 +51,6 @@ export const command = spec({
     const report = reportOf(flags, (await settings()).importDefaults);
     if (report.page !== null && (run === undefined || forget !== undefined))
       throw usage('--report is for one run', 'profiles runs <run> --report report.html');
-    const { inputs = [], savePlan } = given({ ...OTHERS, savePlan: SENDING.savePlan }, flags);
     if (run === undefined && (savePlan !== undefined || inputs.length > 0))
       throw usage('--save-plan and --input are for one run', 'profiles runs <run> --save-plan plan.json');
     if (savePlan === undefined && inputs.length > 0)
@@ -74,42 +70,36 @@ export const command = spec({
     }
     if (forgotten !== undefined) {
       // Only a whole id: a wrong one could not be brought back.
-      const exact = runs.find(({ run }) => run === forgotten) ?? recorded.unknownRun(runs, forgotten);
-      return forget(exact, state, context);
+      const exact = runs.find(({ run }) => run === forgotten);
+      if (exact) return forget(exact, state, context);
+      throw recorded.unknownRun(runs, forgotten);
     }
-    if (named !== undefined) {
-      const run = recorded.findRun(runs, named);
-      if (savePlan !== undefined) return planOf(run, { savePlan, inputs, report }, state, context);
-      // If the report's file cannot be written, nothing is printed.
-      const { page, values } = report;
-      const write = page === null ? null : await recorded.reportWriter(page, values, state, context);
-      const found = await recorded.loaded(run, state, context);
-      await show(found, context);
-      return write?.(found);
+    if (named === undefined) {
+      const records: ListRecord[] = [];
+      for (const run of runs) {
+        const own = recorded.isOver(run) ? null : await recorded.commandsFor(run, context);
+        records.push(recordOf(run, own ?? context.commands));
+      }
+      return printList({ ...LIST, records }, listing, context);
     }
-    const records: ListRecord[] = [];
-    for (const run of runs) {
-      const own = recorded.isOver(run) ? null : await recorded.commandsFor(run, context);
-      records.push(recordOf(run, own ?? context.commands));
+    const run = recorded.findRun(runs, named);
+    if (savePlan !== undefined) {
+      // As a dry run of its inputs saves one.
+      const { scope, named_account: account } = run;
+      const words = ['runs', run.run, '--save-plan', savePlan];
+      const there = await recorded.contextAt(`run ${run.run}`, scope, words, context, account);
+      const { start, options } = startOfRunPlan(run, inputs, state);
+      const { runAndReport } = await import('./import-run.js');
+      return runAndReport(start, options, report, there, { scope, savePlan });
     }
-    await printList({ ...LIST, records }, listing, context);
+    // If the report's file cannot be written, nothing is printed.
+    const { page, values } = report;
+    const write = page === null ? null : await recorded.reportWriter(page, values, state, context);
+    const found = await recorded.loaded(run, state, context);
+    await show(found, context);
+    return write?.(found);
   },
 });
-
-/** Saves the plan of a run, as a dry run of its inputs saves one. */
-async function planOf(
-  run: StoredRun,
-  { savePlan, inputs, report }: { savePlan: string; inputs: readonly string[]; report: Report },
-  state: State,
-  context: Context,
-): Promise<Ended> {
-  const { scope, named_account: account } = run;
-  const words = ['runs', run.run, '--save-plan', savePlan];
-  const there = await recorded.contextAt(`run ${run.run}`, scope, words, context, account);
-  const { start, options } = startOfRunPlan(run, inputs, state);
-  const { runAndReport } = await import('./import-run.js');
-  return runAndReport(start, options, report, there, { scope, savePlan });
-}
 
 async function forget(run: StoredRun, state: State, context: Context): Promise<void> {
   const locks: HeldLease[] = [];
@@ -131,24 +121,25 @@ async function forget(run: StoredRun, state: State, context: Context): Promise<v
 async function show(found: recorded.Loaded, context: Context): Promise<void> {
   const { run, commands, requests, facts, next } = found;
   const { stdout, env, flags, platform } = context;
+  const { status, kinds, scope, started_at, ended_at, ended_by } = run;
   const paths = run.inputs.map(({ path }) => path);
   const { resume, ...record } = recordOf(run, commands);
   const outcomes_file = (run.options as Partial<ImportOptions> | null)?.outcomes ?? null;
   const { causes: _, ...summary } = facts ? documentOf(facts) : {};
   const document = {
-    ...{ run: run.run, status: run.status, kinds: run.kinds, ...run.scope },
-    ...{ started_at: run.started_at, ended_at: run.ended_at, resume },
+    ...{ run: run.run, status, kinds, ...scope, started_at, ended_at, resume },
     ...{ next: next.map(({ command }) => command), outcomes_file },
     inputs: run.inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
     requests: requests.map(({ job: _job, ...request }) => request),
     jobs: jobsOf(requests, paths),
     summary: facts && summary,
   };
-  const reason = run.status === 'stopped' ? run.ended_by && (ENDED_BY[run.ended_by] ?? run.ended_by) : null;
+  const stopped = status === 'stopped' && ended_by ? (ENDED_BY[ended_by] ?? ended_by) : null;
+  const reason = status === 'crashed' ? 'its process died' : stopped;
   const rejects = run.inputs.flatMap(({ rejects_file }) => rejects_file ?? []);
   const detail = {
     ...record,
-    ...(run.status === 'crashed' ? { reason: 'its process died' } : reason !== null && { reason }),
+    ...(reason !== null && { reason }),
     ...(rejects.length > 0 && { rejects_file: rejects.join(',') }),
     ...(outcomes_file !== null && { outcomes_file }),
     ...(resume !== null && { resume }),

@@ -70,26 +70,29 @@ export function recordSession(
     const run = summary?.run ?? null;
     const plan = summary?.plan ?? planned;
     const requests = run === null ? [] : await state.requests.of(run);
-    const passed = [...waits].map(([request, all]) => {
-      return [request, all.map(([from, end]): Span => [from, Math.min(end, now)])] as const;
-    });
+    for (const [request, all] of waits)
+      waits.set(
+        request,
+        all.map(([from, end]): Span => [from, Math.min(end, now)]),
+      );
     return {
       ...{ ...about, now, run, facts, plan, requests, startedAt, next, stored: false },
       service: summary ?? service,
       paths: (summary ?? plan)?.files.map(({ path }) => path) ?? about.paths,
       status: summary?.status ?? 'stopped',
       seen: run === null ? new Map() : await seenOf(state, run),
-      waits: new Map(passed),
+      waits,
       failure: error === null ? null : failureOf(error, commands, new Texts(namesIn(plan), requests)),
     };
   };
   return { hear, session };
 }
 
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
 /** A hint may contain cells, such as the one for a wrong encoding, so it is for nobody else. */
 function failureOf(error: unknown, commands: Commands, texts: Texts): NonNullable<Session['failure']> {
-  if (!(error instanceof ProfilesError))
-    return { message: texts.of(error instanceof Error ? error.message : String(error)), hint: null };
+  if (!(error instanceof ProfilesError)) return { message: texts.of(messageOf(error)), hint: null };
   const { message, hint = null } = errorWords(error, commands);
   return { message: texts.of(message, error.errorCode), hint };
 }
@@ -149,10 +152,7 @@ export function requestFacts({ requests, paths, seen, waits, plan }: Session) {
         ...(retries > 0 ? [count(retries, 'retry', 'retries')] : []),
         ...(r.left_out > 0 ? [`${count(r.left_out, 'row')} sent later by ${r.left_out_by}`] : []),
       ],
-      span:
-        times && job
-          ? spanOfJob(Date.parse(times.submitted_at), Date.parse(times.seen_at), job.end_time)
-          : null,
+      span: times && job ? spanOfJob(times, job.end_time) : null,
     };
   });
 }
@@ -167,7 +167,8 @@ function wordsFor({ job, state, rows }: RequestRecord): [words: string, tone: To
  * From acceptance to the end of a job. The service's `end_time` is used only if it is an ISO 8601 time between the two
  * times that this machine recorded, because the specification does not show its format (spec: Job).
  */
-function spanOfJob(from: number, seen: number, end: unknown): Span {
+function spanOfJob({ submitted_at, seen_at }: { submitted_at: string; seen_at: string }, end: unknown): Span {
+  const [from, seen] = [Date.parse(submitted_at), Date.parse(seen_at)];
   const ended = typeof end === 'string' && /^\d{4}-\d\d-\d\dT/.test(end) ? Date.parse(end) : Number.NaN;
   return [from, ended >= from && ended <= seen ? ended : Math.max(from, seen)];
 }

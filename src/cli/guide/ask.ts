@@ -57,22 +57,16 @@ export async function askAll(
   let nulls: readonly string[] = [];
   const isSent = ({ path, column }: ColumnOf): boolean =>
     !leftOut.some((one) => one.path === path && one.column === column);
+  type Said<T> = (one: T) => string;
   /** Any of the choices, each with what is said about it. */
-  const tick = <T>(
-    question: string,
-    all: readonly T[],
-    label: (one: T) => string,
-    hint: (one: T) => string,
-  ) =>
-    prompter.tick(
-      question,
-      all.map((value) => ({ value, label: label(value), hint: hint(value) })),
-    );
+  const tick = <T>(question: string, all: readonly T[], label: Said<T>, hint: Said<T>): Promise<T[]> => {
+    const choices = all.map((value) => ({ value, label: label(value), hint: hint(value) }));
+    return prompter.tick(question, choices);
+  };
   for (const question of questions) {
     if (question.ask === 'columns') {
-      const sent = await tick('Which columns to send?', question.choices, named, (one) =>
-        aboutColumn(one, keys),
-      );
+      const about = (one: Columns): string => aboutColumn(one, keys);
+      const sent = await tick('Which columns to send?', question.choices, named, about);
       leftOut = question.choices.filter((choice) => !sent.includes(choice));
     } else if (question.ask === 'keys') {
       const { columns, styles } = question;
@@ -100,13 +94,10 @@ export async function askAll(
       const before = [...zones.values()].at(-1) ?? machineZone();
       if (first) zones.set(first.path, await askZone([first, ...others], before, named, prompter));
     } else if (question.ask === 'markers') {
-      const chosen = await tick(
-        'Which of these mean that a cell is empty?',
-        question.choices,
-        ({ text }) => text,
-        ({ cells, columns }) => `${count(cells, 'cell')}; ${columns.join(', ')}`,
-      );
-      nulls = chosen.map(({ text }) => text);
+      const texts = question.choices.map(({ text, cells, columns }) => {
+        return { value: text, label: text, hint: `${count(cells, 'cell')}; ${columns.join(', ')}` };
+      });
+      nulls = await prompter.tick('Which of these mean that a cell is empty?', texts);
     }
   }
   return { leftOut, keys, types, zones, nulls };

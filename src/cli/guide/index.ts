@@ -42,11 +42,7 @@ type How = Reading & { ask(): Promise<Prompter> };
 const looking = <T>(context: Context, work: (how: How) => Promise<T>): Promise<T> =>
   whileReading(context, (reading) => {
     let prompter: Promise<Prompter> | undefined;
-    const ask = (): Promise<Prompter> => {
-      prompter ??= openPrompter(context);
-      return prompter;
-    };
-    return work({ ...reading, ask });
+    return work({ ...reading, ask: () => (prompter ??= openPrompter(context)) });
   });
 
 /**
@@ -141,29 +137,24 @@ async function withKnown(looks: readonly Look[], context: Context): Promise<Foun
   });
   if (scope === null) return unknown(looks);
   const { known } = await context.state();
-  const types = {
-    companies: await known.columnTypes(scope, 'companies'),
-    users: await known.columnTypes(scope, 'users'),
-  };
-  return looks.map((look) => {
-    const sent = look.columns.flatMap(({ key, type }) => (key === null ? [] : [[key, type] as const]));
-    return { ...look, known: isKnownLayout(types[look.kind], { types: sent }) };
-  });
+  const found: Found[] = [];
+  for (const look of looks) {
+    const types = look.columns.flatMap(({ key, type }) => (key === null ? [] : [[key, type] as const]));
+    found.push({ ...look, known: isKnownLayout(await known.columnTypes(scope, look.kind), { types }) });
+  }
+  return found;
+}
+
+interface Finish {
+  asked: Asked;
+  sources: readonly AnySource[];
+  final: ImportOptions;
+  done: Pick<mappings.Answered, 'flags' | 'mapping'>;
+  reads: readonly string[];
 }
 
 /** Shows the plan, asks what it leaves open, and saves the answers. */
-async function finish(
-  of: {
-    asked: Asked;
-    sources: readonly AnySource[];
-    final: ImportOptions;
-    done: Pick<mappings.Answered, 'flags' | 'mapping'>;
-    reads: readonly string[];
-  },
-  ask: Prompter,
-  context: Context,
-) {
-  const { asked, sources, final, done, reads } = of;
+async function finish({ asked, sources, final, done, reads }: Finish, ask: Prompter, context: Context) {
   const found = final.dryRun ? null : await asked.rehearse(final);
   if (found) ask.show(planLines(found));
   // An import of nothing else says so itself.

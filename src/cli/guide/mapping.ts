@@ -121,8 +121,10 @@ function merged(section: MappingSection, next: MappingSection): MappingSection {
   const types = Object.entries(next.type ?? {}).map(
     ([column, type]) => [column, shared(before.get(column) ?? type, type)] as const,
   );
-  const nulls = [...new Set([...(section.null ?? []), ...(next.null ?? [])])];
-  const exclude = [...new Set([...(section.exclude ?? []), ...(next.exclude ?? [])])];
+  const both = (one: readonly string[] = [], other: readonly string[] = []) => [
+    ...new Set([...one, ...other]),
+  ];
+  const [nulls, exclude] = [both(section.null, next.null), both(section.exclude, next.exclude)];
   return {
     ...section,
     ...(exclude.length > 0 && { exclude }),

@@ -7,7 +7,7 @@ import { countType, duration, FLAG, pair, path, text, word } from './types.js';
 
 const COLUMN = text('column');
 /** Commands that take an option: those that send, and others with them. */
-const SEND = ['import', 'apply', 'resume'];
+export const SEND = ['import', 'apply', 'resume'];
 
 const BY_COLUMNS = { otherwise: 'by the columns', engine: true } as const;
 const CHARACTERS = {
@@ -79,11 +79,7 @@ export const SENDING = {
   changedOnly: row(FLAG, { default: false, import: true, engine: true }),
   refreshAfter: numberSetting('refreshAfterMs', { needs: '--changed-only', commands: ['import'] }),
   maxChanged: row(types.BOUND_TYPE, {
-    needs: '--changed-only',
-    default: null,
-    import: true,
-    commands: ['import', 'apply'],
-    engine: true,
+    ...{ needs: '--changed-only', default: null, import: true, commands: ['import', 'apply'], engine: true },
   }),
   trackKeys: row(FLAG, { default: false, import: true, engine: true, flag: false }),
   full: row(FLAG, {
@@ -101,11 +97,7 @@ export const SENDING = {
 /** How jobs are followed. */
 export const WAITING = {
   wait: row(duration(), {
-    default: null,
-    off: [...SEND, 'identify user'],
-    needs: '--watch',
-    import: true,
-    ofSession: true,
+    ...{ default: null, off: [...SEND, 'identify user'], needs: '--watch', import: true, ofSession: true },
     commands: [...SEND, 'job', 'identify user'],
   }),
   waitForLock: number('waitForLockMs', { tier: 2, import: true, ofSession: true, commands: SEND }),
@@ -138,12 +130,7 @@ export const REPORTING = {
   }),
   report: row(path('file'), { commands: [...SEND, 'runs'] }),
   ndjson: row(FLAG, { text: 'ndjson of imports', shown: '--json, --ndjson' }),
-  reportValues: row(FLAG, {
-    default: false,
-    import: true,
-    commands: [...SEND, 'runs'],
-    flag: false,
-  }),
+  reportValues: row(FLAG, { default: false, import: true, commands: [...SEND, 'runs'], flag: false }),
 } as const satisfies Table;
 
 /** What to do with rows that are invalid or refused. */

@@ -17,21 +17,17 @@ export * from './option.js';
 export * from './others.js';
 
 const LISTS = 'lookups,jobs,runs,history,history company,history user,config list,sandbox list'.split(',');
-const READS = ['import', 'inspect'];
-const CARRY_OUT = ['import', 'apply', 'resume'];
+
+const { READING, COLUMNS, SELECTING, SENDING, REJECTING, WAITING } = importing;
 
 /** The groups in the order of help. `*` means every command. */
 const GROUPS: readonly Group[] = [
   { heading: null, commands: ['*'], options: { ...others.GLOBAL, ...others.FLAGLESS } },
-  { heading: 'Reading', commands: READS, options: { ...importing.READING, ...importing.COLUMNS } },
-  { heading: 'Reading', commands: ['import'], options: importing.SELECTING },
-  {
-    heading: 'Sending',
-    commands: ['import'],
-    options: { ...importing.SENDING, ...importing.REJECTING, ...importing.WAITING },
-  },
-  { heading: 'Sending', commands: CARRY_OUT, options: importing.RETRYING },
-  { heading: 'Results', commands: CARRY_OUT, options: importing.REPORTING },
+  { heading: 'Reading', commands: ['import', 'inspect'], options: { ...READING, ...COLUMNS } },
+  { heading: 'Reading', commands: ['import'], options: SELECTING },
+  { heading: 'Sending', commands: ['import'], options: { ...SENDING, ...REJECTING, ...WAITING } },
+  { heading: 'Sending', commands: importing.SEND, options: importing.RETRYING },
+  { heading: 'Results', commands: importing.SEND, options: importing.REPORTING },
   { heading: null, commands: [], options: others.OTHERS },
   { heading: null, commands: [], options: others.UNLOCK },
   { heading: 'Results', commands: LISTS, options: { ...others.RESULT, ...others.LISTING } },
@@ -44,12 +40,6 @@ export const OPTIONS: readonly Entry[] = GROUPS.flatMap(entriesOf);
 /** The option of a flag, such as `--region` or `-k`. */
 export const optionOf = (flag: string | undefined): Entry | undefined =>
   OPTIONS.find((option) => option.long === flag || `-${option.short}` === flag);
-
-/** The options built into commander. */
-export const builtIn = (name: keyof typeof others.BUILT_IN): Entry =>
-  entriesOf({ heading: null, commands: ['*'], options: others.BUILT_IN }).find(
-    (option) => option.name === name,
-  )!;
 
 /** What commands keep that do not read `import.*` of the config file. */
 const KEPT: Readonly<Record<string, string>> = { apply: 'as in the plan', resume: 'as in the run' };
@@ -74,14 +64,11 @@ export function declareOptions(command: Command): void {
     // Otherwise, commander would store `--input` and `--no-input` under the same name.
     if (option.spelled) declared.attributeName = () => option.name;
     if (option.repeatable) declared.argParser((value: string, before: string[] = []) => [...before, value]);
-    if (option.heading) declared.helpGroup(option.heading);
     command.addOption(declared.hideHelp(option.hidden === true));
     // The opposite flag turns off what the config file, the plan, or the run turns on.
     const isSwitch = option.type.kind === 'flag' && (option.config || option.otherwise);
-    if (isSwitch || option.off?.includes(pathOf(command))) {
-      const off = command.createOption(option.long.replace('--', '--no-')).hideHelp();
-      command.addOption(option.heading ? off.helpGroup(option.heading) : off);
-    }
+    if (isSwitch || option.off?.includes(pathOf(command)))
+      command.addOption(command.createOption(option.long.replace('--', '--no-')).hideHelp());
   }
   for (const child of command.commands) declareOptions(child);
 }

@@ -46,11 +46,8 @@ export const GLOBAL = {
   yes: row(FLAG),
 } as const satisfies Table;
 
-/** Options that are built into commander, with our names and texts. */
-export const BUILT_IN = {
-  version: row(FLAG),
-  help: row(FLAG, { short: 'h' }),
-} as const satisfies Table;
+/** Options that are built into commander, with our texts. */
+export const BUILT_IN = { version: 'print the version', help: 'show help' };
 
 /** Settings without a flag. A token on a command line would be visible in `ps` and in the shell history. */
 export const FLAGLESS = {

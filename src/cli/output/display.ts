@@ -96,19 +96,15 @@ export async function whileWaiting<T>(
   work: () => Promise<T>,
   { patienceMs = PATIENCE_MS }: { patienceMs?: number } = {},
 ): Promise<T> {
-  const isLive = progressMode(stderr, env, flags) === 'live';
+  const mode = progressMode(stderr, env, flags) === 'live' ? 'live' : 'none';
   const clock = { now: () => 0, monotonic: () => 0 }; // for plain lines only
-  const display = createDisplay(
-    { live: () => [text], plain: () => null }, // the terminal cuts it
-    { stream: stderr, mode: isLive ? 'live' : 'none', clock },
-  );
+  const view = { live: () => [text], plain: () => null }; // the terminal cuts it
+  const display = createDisplay(view, { stream: stderr, mode, clock });
   const timer = setTimeout(display.changed, patienceMs);
-  try {
-    return await work();
-  } finally {
+  return work().finally(() => {
     clearTimeout(timer);
     display.close();
-  }
+  });
 }
 
 /** Does the work, and stops it at a signal. @throws InterruptedError with the hint, if a signal ended it */

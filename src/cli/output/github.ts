@@ -127,10 +127,9 @@ const bytes = (text: string): number => Buffer.byteLength(text);
 export function markdown(facts: Facts, form: Form, maxBytes: number): string {
   const { summary, rows, causes, jobs } = facts;
   const shown = rows.filter(({ name, rows }) => name !== 'filtered' || rows > 0);
-  const head = [
-    `### Import ${summary.kinds.join(' and ')}: ${summary.status}\n\n`,
-    numbers([['read', summary.rows.read], ...shown.map(({ name, rows }) => [name, rows] as const)]),
-  ].join('');
+  const names = ['#read', ...shown.map(({ name }) => `#${name}`)];
+  const totals = table(names, [[summary.rows.read, ...shown.map(({ rows }) => rows)].map(grouped)]);
+  const head = `### Import ${summary.kinds.join(' and ')}: ${summary.status}\n\n${totals.join('')}\n`;
   const next = nextText(facts);
   // Only these tables are cut, because readers need the totals and the next command.
   let left = maxBytes - bytes(head + next) - CUT_BYTES;
@@ -162,15 +161,6 @@ export function markdown(facts: Facts, form: Form, maxBytes: number): string {
   ].join('');
   return bytes(text) <= maxBytes ? text : '';
 }
-
-/** A table of one row of numbers, by their names. */
-const numbers = (values: readonly (readonly [name: string, value: number])[]): string => {
-  const lines = table(
-    values.map(([name]) => `#${name}`),
-    [values.map(([, value]) => grouped(value))],
-  );
-  return `${lines.join('')}\n`;
-};
 
 /** The lines of a table. Columns with a `#` before their name are aligned to the right. */
 function table(heads: readonly string[], rows: readonly (readonly string[])[]): string[] {

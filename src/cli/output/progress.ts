@@ -40,10 +40,8 @@ export class ImportProgress implements DisplayView {
       return layout([{ text: planLine(event.totals), rank: 0 }], columns, `${mark} `);
     }
     if (event.type === 'job') {
-      const ended = this.#board.update(
-        { ...event.job, total_rows: event.job.total_rows ?? event.rows },
-        columns,
-      );
+      const job = { ...event.job, total_rows: event.job.total_rows ?? event.rows };
+      const ended = this.#board.update(job, columns);
       return event.searching ? undefined : ended;
     }
     if (event.type === 'progress') {
@@ -78,8 +76,8 @@ export class ImportProgress implements DisplayView {
   plain(): string | null {
     const measure = this.#measure;
     if (!measure) return null;
-    const { size, ended } = this.#board;
-    const jobs = size > 0 ? `, ${ended} of ${count(size, 'job')} ended` : '';
+    const [all, ended] = this.#board.counts;
+    const jobs = all > 0 ? `, ${ended} of ${count(all, 'job')} ended` : '';
     const { left } = this.#throughput(measure);
     const time = left === null ? '' : `, ${roughly(left)} left`;
     return `${this.#phase(measure)} ${this.#rows(measure)}${jobs}${time}`;
@@ -111,7 +109,7 @@ export class ImportProgress implements DisplayView {
     // While jobs are followed, the total in an event covers only rows sent so far. The time left must cover
     // all rows.
     const total = this.#toSend ?? total_rows;
-    if (this.#followed === undefined && this.#board.size === 0)
+    if (this.#followed === undefined && this.#board.counts[0] === 0)
       return { of: 'submitted', done: this.#submitted ?? 0, total };
     return { of: 'completed', done: Math.max(this.#followed ?? 0, this.#board.completedRows), total };
   }
@@ -132,10 +130,7 @@ export class ImportProgress implements DisplayView {
   }
 }
 
-function bar(share: number): string {
-  const full = Math.round(share * BAR_CELLS);
-  return '━'.repeat(full) + '─'.repeat(BAR_CELLS - full);
-}
+const bar = (share: number): string => '━'.repeat(Math.round(share * BAR_CELLS)).padEnd(BAR_CELLS, '─');
 
 /** The fields of a job's record that a line shows. */
 type JobSnapshot = Pick<Job, 'job_id' | 'status' | 'total_rows' | 'completed_rows'> &
@@ -172,12 +167,9 @@ export class JobBoard implements DisplayView {
     return `${styleOf(tone, this.styles)(markOf(tone))} ${this.#line(entry, columns - 2)}`;
   }
 
-  get size(): number {
-    return this.#open.size + this.#ended.size;
-  }
-
-  get ended(): number {
-    return this.#ended.size;
+  /** Numbers of all jobs, and of those that have ended. */
+  get counts(): [all: number, ended: number] {
+    return [this.#open.size + this.#ended.size, this.#ended.size];
   }
 
   /** Rows that the jobs have completed so far. */

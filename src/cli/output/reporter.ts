@@ -67,28 +67,20 @@ export function createReporter(options: ReporterOptions) {
     if (notice !== undefined && !flags.quiet) display.notice(notice);
     return display.changed();
   };
-  const atEnd =
-    (write: (facts: Facts) => Promise<void>): Part =>
-    (event) =>
-      event.type === 'summary' ? write(event.facts) : undefined;
-  // It is short, and people read it in logs, so it is indented.
-  const document = atEnd((facts) =>
-    writeJson(stdout, JSON.stringify({ version: 1, ...documentOf(facts) }, null, 2)),
-  );
-  const events: Part = (event) => {
-    const line = eventLine(event, clock.now());
+  const print: Part = (event) => {
+    // It is short, and people read it in logs, so it is indented.
+    if (mode === 'json' && event.type === 'summary')
+      return writeJson(stdout, JSON.stringify({ version: 1, ...documentOf(event.facts) }, null, 2));
+    const line = mode === 'ndjson' ? eventLine(event, clock.now()) : null;
     return line === null ? undefined : writeJson(stdout, line);
   };
   const form = options.reportValues ? 'full' : 'shared';
-  const parts: Part[] = [
-    talk,
-    ...(mode === 'json' ? [document] : []),
-    ...(mode === 'ndjson' ? [events] : []),
-    ...(inGitHubActions(env) ? [atEnd((facts) => annotate(facts, { env, cwd, form }, stderr))] : []),
-  ];
-  // Last, so that a log ends with the totals: the result on stdout is for programs.
-  const totals = atEnd((facts) => writeOut(stderr, `${totalsLine(facts)}\n`));
-  if (mode !== 'text' && drawn === 'plain') parts.push(totals);
+  const conclusions: Part = async (event) => {
+    if (event.type !== 'summary') return;
+    if (inGitHubActions(env)) await annotate(event.facts, { env, cwd, form }, stderr);
+    // Last, so that a log ends with the totals: the result on stdout is for programs.
+    if (mode !== 'text' && drawn === 'plain') await writeOut(stderr, `${totalsLine(event.facts)}\n`);
+  };
   /** If one part fails, the others must still report. */
   const reportTo = async (part: Part, event: Told): Promise<void> => {
     try {
@@ -110,7 +102,7 @@ export function createReporter(options: ReporterOptions) {
     report: (event: Told): Promise<void> => {
       // One event after the other: the live region must be cleared before the result is printed.
       last = last.then(async () => {
-        for (const part of parts) await reportTo(part, event);
+        for (const part of [talk, print, conclusions]) await reportTo(part, event);
       });
       // A caller that does not await gets the error from `close`.
       last.catch(() => {});

@@ -145,7 +145,8 @@ export function errorLines(
   const plain = error instanceof Error ? error.message : String(error);
   const { code = '' } = Object(error) as { code?: string };
   const bug = 'this is a bug in profiles; run the command again with --debug to see where';
-  const unexpected = ['EMFILE', 'ENFILE'].includes(code)
+  const isFull = code === 'EMFILE' || code === 'ENFILE';
+  const unexpected = isFull
     ? { message: `too many open files (${code})`, hint: MORE_FILES }
     : { message: plain, hint: bug };
   const said = known ? errorWords(known, commands) : unexpected;

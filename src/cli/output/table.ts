@@ -70,9 +70,10 @@ export function renderFitting(
     rows.length <= MAX_DRAWN &&
     !cells.some((row) => row.slice(0, count).some((text) => MISCOUNTED.test(text)));
   const draw = isBoxed ? withBorders : aligned;
+  const styles = stylesFor(color);
   const text = draw(columns, isBoxed ? boxed : plain(count), cells, (column, text, shown, isHead) => {
     const style = isHead ? 'bold' : column.style?.(text);
-    return style ? stylesFor(color)[style](shown) : shown;
+    return style ? styles[style](shown) : shown;
   });
   return { text, leftOut: all.slice(count).map(({ header }) => header) };
 }

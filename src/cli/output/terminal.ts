@@ -71,20 +71,14 @@ const CODES = {
 export type StyleName = keyof typeof CODES;
 export type Styles = Readonly<Record<StyleName, Style>>;
 
-// `styleText` of node:util decides by the environment and stdout of the process. Here, it is decided for each stream.
-const styled = (color: boolean): Styles =>
+/** The styles for a stream; without color, they return their text unchanged. `styleText` of Node decides by the process. */
+export const stylesFor = (color: boolean): Styles =>
   Object.fromEntries(
     Object.entries(CODES).map(([name, [open, close]]): [string, Style] => [
       name,
       (text) => (color ? `\u001b[${open}m${text}\u001b[${close}m` : text),
     ]),
   ) as Styles;
-const [COLORED, PLAIN] = [styled(true), styled(false)];
-
-/** The styles for a stream; without color, they return their text unchanged. */
-export function stylesFor(color: boolean): Styles {
-  return color ? COLORED : PLAIN;
-}
 
 /** The styles for what is written to a stream. */
 export const stylesOn = (stream: TextStream, env: Env, flags: OutputFlags): Styles =>
@@ -118,7 +112,7 @@ export function safeLine(text: string): string {
   return text.replace(UNSAFE, (c) => {
     if (c === '\n' || c === '\r' || c === '\t' || c === '\u2028' || c === '\u2029') return ' ';
     const code = c.codePointAt(0)!;
-    return code < 0xa0 ? `\\x${hex(code, 2)}` : `\\u${hex(code, 4)}`;
+    return code < 0xa0 ? `\\x${hex(code, 2)}` : `\\u${hex(code)}`;
   });
 }
 
@@ -130,9 +124,9 @@ const OTHER_SPACES = /[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]/g;
 
 /** Like `safeLine`, for a sentence about a value: unusual spaces become visible, too. */
 export const safeMessage = (text: string): string =>
-  safeLine(text).replace(OTHER_SPACES, (c) => `\\u${hex(c.charCodeAt(0), 4)}`);
+  safeLine(text).replace(OTHER_SPACES, (c) => `\\u${hex(c.charCodeAt(0))}`);
 
-const hex = (code: number, digits: number): string => code.toString(16).padStart(digits, '0');
+const hex = (code: number, digits = 4): string => code.toString(16).padStart(digits, '0');
 
 /**
  * JSON text for a terminal or a log. Characters that JSON allows unescaped in strings, but that a terminal would
@@ -140,10 +134,9 @@ const hex = (code: number, digits: number): string => code.toString(16).padStart
  * readers decode to the same text.
  */
 export function safeJson(json: string): string {
-  const visible = json.replace(UNSAFE, (c) =>
-    c === '\n' || c === '\r' || c === '\t' ? c : `\\u${hex(c.charCodeAt(0), 4)}`,
-  );
-  return jsonWithoutForms(visible);
+  const visible = json.replace(UNSAFE, (c) => ('\n\r\t'.includes(c) ? c : `\\u${hex(c.charCodeAt(0))}`));
+  if (!visible.includes('#')) return visible;
+  return visible.replace(new RegExp(`#(?=${GAP}#${GAP}\\[)`, 'gu'), '\\u0023');
 }
 
 /** Like `safeLine`, for text of several lines. */
@@ -162,35 +155,19 @@ const IGNORED = '\\p{Cc}\\p{Cf}\\p{Mn}\\p{Me}\\p{Default_Ignorable_Code_Point}';
 const GAP = `(?:(?![\\r\\n])[${IGNORED}])*`;
 const BLANK = `(?:(?![\\r\\n])[\\s${IGNORED}])*`;
 /** All of a form but its last character. Made when it is needed, because that takes time. */
-const form = (): RegExp => new RegExp(`#${GAP}#${GAP}(?=\\[)|[\\r\\n]${BLANK}:${GAP}(?=:)`, 'gu');
+let form: RegExp | undefined;
 
-/** A line in which a space stands before the last character of a form. */
-export const withoutForms = (line: string): string => `\n${line}`.replace(form(), '$& ').slice(1);
-
-/** JSON without the forms, and with the same value. */
-function jsonWithoutForms(json: string): string {
-  if (!json.includes('#')) return json;
-  return json.replace(new RegExp(`#(?=${GAP}#${GAP}\\[)`, 'gu'), '\\u0023');
+/** Lines in which a space stands before the last character of each form. */
+export function withoutForms(lines: string): string {
+  form ??= new RegExp(`#${GAP}#${GAP}(?=\\[)|[\\r\\n]${BLANK}:${GAP}(?=:)`, 'gu');
+  return `\n${lines}`.replace(form, '$& ').slice(1);
 }
 
-/** Breaks the forms in all that is written to a stream, and gives it `command` for what is meant as one. */
+/** Breaks the forms in all that is written to a stream, in whole lines, and gives it `command` for what is meant as one. */
 export function breakCommands(stream: TextStream): void {
   const write = stream.write.bind(stream) as (text: string, ...rest: unknown[]) => boolean;
-  const forms = form();
-  /** How a line ends that the next write may make a command of. */
-  const open = new RegExp(`[\\r\\n]${BLANK}(?:(:)${GAP})?$|#${GAP}(#${GAP})?$`, 'u');
-  let begun = '\n';
-  stream.write = (chunk: unknown, ...rest: unknown[]) => {
-    const text = begun + String(chunk);
-    const broken = text.replace(forms, '$& ').slice(begun.length);
-    const [end = '', colon, hash] = open.exec(text) ?? [];
-    begun = end === '' ? '' : end.startsWith('#') ? (hash ? '##' : '#') : `\n${colon ?? ''}`;
-    return write(broken, ...rest);
-  };
-  stream.command = (text: string, ...rest: unknown[]) => {
-    begun = '\n';
-    return write(text, ...rest);
-  };
+  stream.write = (chunk: unknown, ...rest: unknown[]) => write(withoutForms(String(chunk)), ...rest);
+  stream.command = write;
 }
 
 type Write = (this: TextStream, text: string, done: (error?: Error | null) => void) => boolean;

@@ -12,7 +12,7 @@ import { readSmallFile } from '../../engine/util/read-small-file.js';
 import { replaceFile } from '../../engine/util/replace-file.js';
 import { hinted } from '../advice/hint.js';
 import { shellWord } from '../advice/shell.js';
-import { type ConfigFile, type ConfigSection, nearestKey } from './keys.js';
+import { type ConfigFile, leaves, nearestKey } from './keys.js';
 import type { ReadConfig, SettingsWorld } from './sources.js';
 
 /**
@@ -34,14 +34,14 @@ export async function readConfig(
   const content = await parseConfig(path, await parseJson(path, text));
   if (platform === 'win32') return { path, exists: true, content, mode: null };
   const found = await stat(path);
-  const sections: ConfigSection[] = [content, ...Object.values(content.accounts ?? {})];
-  const regions = sections.flatMap((section) => Object.values(section.regions ?? {}));
-  if ([...sections, ...regions].some(({ token }) => token !== undefined))
-    refuseExposed(path, found, { what: 'contains a token' });
-  if (sections.some(({ state }) => hasPassword(state ?? '')))
-    refuseExposed(path, found, { what: 'contains a password' });
-  if (sections.some(({ token_command }) => token_command !== undefined))
-    refuseExposed(path, found, { what: 'names a program to run (token_command)', closed: 'change' });
+  for (const [parts, value] of leaves(content)) {
+    const key = parts.at(-1);
+    if (key === 'token') refuseExposed(path, found, { what: 'contains a token' });
+    if (key === 'state' && hasPassword(String(value)))
+      refuseExposed(path, found, { what: 'contains a password' });
+    if (key === 'token_command')
+      refuseExposed(path, found, { what: 'names a program to run (token_command)', closed: 'change' });
+  }
   return { path, exists: true, content, mode: found.mode & 0o777 };
 }
 
@@ -67,9 +67,8 @@ export function refuseExposed(
   { what, closed = 'read', otherwise = '' }: { what: string; closed?: 'read' | 'change'; otherwise?: string },
 ): void {
   const refuse = (why: string, command: string): never => {
-    throw new ConfigError(`${path} ${what}, but ${why}`, {
-      hint: `${command} ${shellWord(path)}${otherwise}`,
-    });
+    const hint = `${command} ${shellWord(path)}${otherwise}`;
+    throw new ConfigError(`${path} ${what}, but ${why}`, { hint });
   };
   if (!isTrusted(found)) refuse(`it belongs to another user (${found.uid})`, takeOver(found));
   const mode = found.mode & 0o777;

@@ -31,10 +31,8 @@ export async function resolveSettings(world: SettingsWorld, flags: SettingsFlags
 function decideSettings({ world, flags, config }: Omit<Sources, 'sections'>): Settings {
   const account = chooseAccount({ world, flags, config });
   const own = account && sourced.property(config.content.accounts, account.value);
-  const sections = [
-    ...(own ? [{ section: own, prefix: `accounts.${account.value}.` }] : []),
-    { section: config.content, prefix: '' },
-  ];
+  const top = { section: config.content, prefix: '' };
+  const sections = own ? [{ section: own, prefix: `accounts.${account.value}.` }, top] : [top];
   const sources = { world, flags, config, sections };
   const region = chooseRegion(sources);
   const warnings: string[] = [];
@@ -112,10 +110,8 @@ function findState(sources: Sources) {
     stateDir: { value: folder, origin },
   });
   const found = find(sources, 'state');
-  if (!found) {
-    const machine = stateLocation(world);
-    return inFolder(machine.value, machine.origin);
-  }
+  const machine = found ?? stateLocation(world);
+  if (!found) return inFolder(machine.value, machine.origin);
   const { value: text, origin } = found;
   const locate = origin.startsWith('flag ') ? ofFlag : stateLocationOf;
   const location = locate(text, setting(found), world);
@@ -127,11 +123,9 @@ function findState(sources: Sources) {
 /** @throws UsageError, also for a password */
 function ofFlag(text: string, flag: string, world: Pick<SettingsWorld, 'cwd' | 'platform'>) {
   if (!hasPassword(text)) return asUsage(() => stateLocationOf(text, flag, world));
+  const what = 'a password on the command line would be visible in ps and in your shell history';
   const instead = `set ${GLOBAL.state.env} to the URL, or leave the password to PGPASSWORD or a password file`;
-  throw usage(
-    `${flag}: a password on the command line would be visible in ps and in your shell history`,
-    instead,
-  );
+  throw usage(`${flag}: ${what}`, instead);
 }
 
 /** What opening a database needs. */

@@ -152,41 +152,37 @@ export function asUsage<T>(read: () => T): T {
 /** The config file: `--config`, `$PROFILES_CONFIG`, or the default of the platform. */
 export const configLocation = (world: SettingsWorld, flags: SettingsFlags): Found<string> =>
   locate(world, flagOrVariable(world, flags, 'config'), `--config (or ${GLOBAL.config.env})`, {
-    windows: ['APPDATA', 'profiles', 'config.json'],
-    xdg: ['XDG_CONFIG_HOME', 'profiles', 'config.json'],
-    home: '.config',
+    windows: ['APPDATA', 'profiles/config.json'],
+    xdg: ['XDG_CONFIG_HOME', '.config', 'profiles/config.json'],
   });
 
 /** This machine's own folder: `$PROFILES_STATE_DIR`, otherwise the default of the platform. */
 export const stateLocation = (world: SettingsWorld): Found<string> =>
   locate(world, flagOrVariable(world, {}, 'stateDir'), `--state (or ${GLOBAL.stateDir.env})`, {
-    windows: ['LOCALAPPDATA', 'profiles', 'state'],
-    xdg: ['XDG_STATE_HOME', 'profiles'],
-    home: '.local/state',
+    windows: ['LOCALAPPDATA', 'profiles/state'],
+    xdg: ['XDG_STATE_HOME', '.local/state', 'profiles'],
   });
 
-/** Variables of folders, and what is below them. */
-interface Places {
-  windows: [variable: string, ...below: string[]];
-  xdg: [variable: string, ...below: string[]];
-  /** In place of the XDG folder, below the home folder. */
-  home: string;
-}
+/** Variables of folders, and what is below them. In place of the XDG folder, there may be one below the home folder. */
+type Places = {
+  windows: [variable: string, below: string];
+  xdg: [variable: string, home: string, below: string];
+};
 
 /** Relative paths start from the working directory. @param what the flag and the variable that name it, for errors */
-function locate(world: SettingsWorld, chosen: Found<string> | null, what: string, places: Places) {
+function locate(world: SettingsWorld, chosen: Found<string> | null, what: string, { windows, xdg }: Places) {
   const isWindows = world.platform === 'win32';
   const path = isWindows ? win32 : posix;
   if (chosen) return { ...chosen, value: path.resolve(world.cwd, readPath(chosen.value, setting(chosen))) };
-  const [windows, ...inWindows] = places.windows;
-  const [xdg, ...below] = places.xdg;
-  const appData = isWindows ? variable(world, windows) : undefined;
-  if (appData) return { value: path.join(appData, ...inWindows), origin: 'default' };
-  const folder = variable(world, xdg);
-  // Relative paths are ignored (XDG Base Directory Specification).
-  if (folder && path.isAbsolute(folder)) return { value: path.join(folder, ...below), origin: 'default' };
+  const [name, inHome, below] = xdg;
+  const folder = variable(world, name);
   const home = variable(world, 'HOME') ?? variable(world, 'USERPROFILE');
-  if (home) return { value: path.join(home, places.home, ...below), origin: 'default' };
+  const appData = isWindows ? variable(world, windows[0]) : undefined;
+  // Relative paths are ignored (XDG Base Directory Specification).
+  const isOwn = folder !== undefined && path.isAbsolute(folder);
+  const places = [appData && [appData, windows[1]], isOwn && [folder, below], home && [home, inHome, below]];
+  const found = places.find(Boolean) || undefined;
+  if (found) return { value: path.join(...found), origin: 'default' };
   throw new ConfigError(`no home folder found, so there is no default for ${what.split(' ')[0]}`, {
     hint: `set HOME, or use ${what}`,
   });

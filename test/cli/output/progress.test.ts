@@ -33,7 +33,7 @@ describe('JobBoard', () => {
     expect(board.update(job('a1', 'completed'), 80)).toBeUndefined();
     expect(board.update(job('b2', 'failed', 17), 80)).toBe('✗ b2  failed           17 of 5,000 rows  0ms');
     expect(board.live({ columns: 80, rows: 9 })).toEqual([]);
-    expect([board.size, board.ended, board.completedRows]).toEqual([2, 2, 5_017]);
+    expect([...board.counts, board.completedRows]).toEqual([2, 2, 5_017]);
   });
 
   test.each([

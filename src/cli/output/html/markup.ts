@@ -83,12 +83,13 @@ interface Table<T> {
 export function table<T>({ kind, caption, heads, rows, cells, most, noun, more = 0 }: Table<T>): Html {
   const columns = heads.map((head) => head.split('|') as [text: string, kind?: string]);
   const lines = rows.slice(0, most).map((row) => {
-    const [first, ...others] = cells(row);
-    const rest = others.map((cell, at) => {
-      const [text, column = ''] = columns[at + 1]!;
-      return html`<td class="${column}" data-label="${text}">${cell}</td>`;
+    const [first, ...others] = cells(row).map((cell, at) => {
+      const [text, column = ''] = columns[at]!;
+      return at === 0
+        ? html`<th scope="row">${cell}</th>`
+        : html`<td class="${column}" data-label="${text}">${cell}</td>`;
     });
-    return html`<tr><th scope="row">${first}</th>${rest}</tr>\n`;
+    return html`<tr>${first}${others}</tr>\n`;
   });
   return html`<table class="${kind}">
 <caption>${caption}</caption>

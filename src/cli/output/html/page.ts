@@ -10,7 +10,7 @@ import { replaceFile } from '../../../engine/util/replace-file.js';
 import { formatSize } from '../../../engine/util/size.js';
 import { obstacle } from '../../../engine/util/written-file.js';
 import type { Context } from '../../context.js';
-import { estimateOf, type Form, isOnlyPlanned, type Outcome } from '../../facts/outcome.js';
+import { estimateOf, type Form, isOnlyPlanned, type Tone } from '../../facts/outcome.js';
 import type { Session } from '../../facts/session.js';
 import { safeLine, writeOut } from '../terminal.js';
 import { code, facets, foreign, Html, html, type Part, quiet, section, tag } from './markup.js';
@@ -45,11 +45,11 @@ export function reportPage(session: Session, form: Form): string {
 /** @param part lists have so many times fewer entries than they may have */
 function pageWith(session: Session, form: Form, part: number): string {
   const { paths, status, now, stored } = session;
-  const shown = SECTIONS.flatMap(({ id, name, heading, body, most }) => {
+  const shown = SECTIONS.flatMap(([id, name, most, body, heading]) => {
     const content = body(session, form, Math.ceil(most / part));
     return content === null ? [] : [{ id, name, text: section(id, heading?.(session) ?? name, content) }];
   });
-  const { words, tone } = outcome(session);
+  const [words, tone] = outcome(session);
   const isPlan = status === 'planned';
   const verb = isPlan ? 'Plan to import' : 'Import of';
   const [first = 'profiles', ...others] = paths;
@@ -90,20 +90,25 @@ ${overview(session, form)}${shown.map(({ text }) => text)}</main>
 const moment = (ms: number): string => `${new Date(ms).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
 
 /** The first three inputs, and how many there are besides. */
-function namesOf(paths: readonly string[]): Part {
-  const names = paths.slice(0, 3).map((path, at) => [at > 0 && ', ', foreign(path, 100)]);
-  return [
-    paths.length === 0 && 'profiles',
-    names,
-    paths.length > 3 && ` and ${count(paths.length - 3, 'more file')}`,
-  ];
-}
+const namesOf = (paths: readonly string[]): Part => [
+  paths.length === 0 && 'profiles',
+  paths.slice(0, 3).map((path, at) => [at > 0 && ', ', foreign(path, 100)]),
+  paths.length > 3 && ` and ${count(paths.length - 3, 'more file')}`,
+];
 
-function outcome({ status, facts, failure }: Session): Pick<Outcome, 'words' | 'tone'> {
-  if (status === 'running') return { words: 'running', tone: 'warn' };
-  if (status === 'crashed') return { words: 'crashed: its process died', tone: 'bad' };
-  if (status === 'superseded') return { words: 'replaced by another run', tone: 'none' };
-  return facts?.outcome ?? { words: failure ? 'failed before anything was sent' : status, tone: 'bad' };
+/** Statuses of runs that have not ended by themselves. */
+const OPEN: Readonly<Record<string, [words: string, tone: Tone]>> = {
+  running: ['running', 'warn'],
+  crashed: ['crashed: its process died', 'bad'],
+  superseded: ['replaced by another run', 'none'],
+};
+
+function outcome({ status, facts, failure }: Session): [words: string, tone: Tone] {
+  const ended = facts?.outcome ?? {
+    words: failure ? 'failed before anything was sent' : status,
+    tone: 'bad',
+  };
+  return OPEN[status] ?? [ended.words, ended.tone];
 }
 
 function overview({ facts, plan, service, run, failure, ...session }: Session, form: Form): Html {

@@ -8,17 +8,12 @@ import * as m from './markup.js';
 import { foreign, type Html, html, type Part, quiet, small } from './markup.js';
 
 type Form = facts.Form;
+const hint = (text: Html): Html => html`<small class="hint">${text}</small>`;
 
-export interface Section {
-  id: string;
-  /** What links call it. */
-  name: string;
-  /** Its heading, if that says more. */
-  heading?(session: Session): string;
-  /** Null if there is nothing to show. @param most entries of a list */
-  body(session: Session, form: Form, most: number): Part;
-  most: number;
-}
+/** What it shows, or null for nothing. @param most entries of a list */
+type Body = (session: Session, form: Form, most: number) => Part;
+/** Its id, what links call it, how many entries its lists may have, and its heading, if that says more. */
+type Section = [id: string, name: string, most: number, body: Body, heading?: (session: Session) => string];
 
 const rejectedTitle = ({ status }: Session): string =>
   facts.isOnlyPlanned(status) ? 'Rows that would be rejected' : 'Rejected rows';
@@ -26,15 +21,15 @@ const resentTitle = (): string => 'Sent again because the outcome was unknown';
 const changesTitle = ({ plan }: Session): string => (plan?.changes ? 'Duplicates and changes' : 'Duplicates');
 
 export const SECTIONS: readonly Section[] = [
-  { id: 'next', name: 'Next', body: next, most: 20 },
-  { id: 'rows', name: 'Rows', body: rows, most: 20 },
-  { id: 'rejected', name: 'Rejected rows', heading: rejectedTitle, body: rejected, most: 250 },
-  { id: 'warnings', name: 'Warnings', body: warnings, most: 200 },
-  { id: 'jobs', name: 'Requests and jobs', body: jobs, most: 400 },
-  { id: 'resent', name: 'Sent again', heading: resentTitle, body: resent, most: 100 },
-  { id: 'files', name: 'Files', body: files, most: 500 },
-  { id: 'columns', name: 'Columns', body: columns, most: 1_000 },
-  { id: 'changes', name: 'Duplicates and changes', heading: changesTitle, body: changes, most: 200 },
+  ['next', 'Next', 20, next],
+  ['rows', 'Rows', 20, rows],
+  ['rejected', 'Rejected rows', 250, rejected, rejectedTitle],
+  ['warnings', 'Warnings', 200, warnings],
+  ['jobs', 'Requests and jobs', 400, jobs],
+  ['resent', 'Sent again', 100, resent, resentTitle],
+  ['files', 'Files', 500, files],
+  ['columns', 'Columns', 1_000, columns],
+  ['changes', 'Duplicates and changes', 200, changes, changesTitle],
 ];
 
 function next({ next, facts, failure }: Session, form: Form, most: number): Part {
@@ -87,9 +82,9 @@ function rejected({ facts, stored }: Session, form: Form, most: number): Part {
     ...{ kind: 'cards', caption: `${count(total, 'row')} by column and cause`, most, noun: 'cause' },
     heads: ['Column', 'Cause', 'Rows|number', 'First at'],
     rows: facts.causes,
-    cells: ({ column, file, reason, hint, rows, at }) => [
+    cells: ({ column, file, reason, hint: help, rows, at }) => [
       [column === null ? quiet('whole row') : foreign(column), several && small(foreign(file))],
-      [foreign(reason[form], 320), hint !== null && html`<small class="hint">${foreign(hint, 400)}</small>`],
+      [foreign(reason[form], 320), help !== null && hint(foreign(help, 400))],
       grouped(rows),
       at[form] === at.shared ? at.shared : foreign(at.full),
     ],
@@ -123,17 +118,11 @@ function jobs(session: Session, form: Form, most: number): Part {
     rows: kept,
     cells: (request) => {
       const { seq, words, tone, done, rows, job, reason, ranges, notes } = request;
+      const where = small(foreign(facts.linesOf(ranges, paths.length > 1), 250));
+      const why = reason !== null && small(foreign(reason[form], 240));
       return [
-        [
-          seq,
-          small(foreign(facts.linesOf(ranges, paths.length > 1), 250)),
-          notes.map((note) => small(foreign(note, 120))),
-        ],
-        [
-          m.tag(tone, foreign(words, 80)),
-          job !== null && small(m.code(job, 80)),
-          reason !== null && small(foreign(reason[form], 240)),
-        ],
+        [seq, where, notes.map((note) => small(foreign(note, 120)))],
+        [m.tag(tone, foreign(words, 80)), job !== null && small(m.code(job, 80)), why],
         `${grouped(done)} of ${grouped(rows)}`,
         [m.bar(request, scale), small(timeText(request, scale))],
       ];
@@ -203,11 +192,8 @@ function columns({ plan, stored, facts: found, requests }: Session, form: Form, 
       cells: ({ name, key, type, conversion, why, suggested, filled, of }) => [
         foreign(name),
         key === null ? quiet('left out') : key === name ? quiet('same') : foreign(key),
-        [type, conversion && html`<small>read as <code>${foreign(conversion)}</code></small>`],
-        [
-          foreign(why[form], 240),
-          suggested.map((line) => html`<small class="hint">would also fit: ${foreign(line, 240)}</small>`),
-        ],
+        [type, conversion && small(html`read as <code>${foreign(conversion)}</code>`)],
+        [foreign(why[form], 240), suggested.map((line) => hint(html`would also fit: ${foreign(line, 240)}`))],
         key !== null && m.percent(filled, of),
       ],
     });
@@ -219,9 +205,9 @@ function changes({ plan, facts: found }: Session, _: Form, most: number): Part {
   const merged = found?.summary.rows.merged ?? 0;
   if (!changes && duplicates === 0 && merged === 0) return null;
   const { keys = [], changed = 0 } = changes ?? {};
-  const [has, appears] = duplicates === 1 ? ['has an identifier', 'appears'] : ['have identifiers', 'appear'];
+  const has = duplicates === 1 ? 'has an identifier that appears' : 'have identifiers that appear';
   const was = merged === 1 ? 'was' : 'were';
-  const repeated = html`<p>${count(duplicates, 'row')} ${has} that ${appears} earlier in the input.${merged > 0 && ` ${count(merged, 'row')} ${was} merged into the earlier row of the same request.`}</p>`;
+  const repeated = html`<p>${count(duplicates, 'row')} ${has} earlier in the input.${merged > 0 && ` ${count(merged, 'row')} ${was} merged into the earlier row of the same request.`}</p>`;
   const titled = (name: string): string => name.replace(/^./, (first) => first.toUpperCase());
   const byKey = (): Html =>
     m.table({
