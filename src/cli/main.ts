@@ -144,7 +144,6 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   const options = await import('./options/index.js');
   const { addExamples, declare } = await import('./commands/command.js');
   const { firstPage } = await import('./commands/help-page.js');
-  const typed = await import('./advice/typed.js');
   const program: Command = new commander.Command('profiles')
     .description(
       'Import company and user profiles in bulk: plan first, resume after a failure, lose nothing.',
@@ -161,7 +160,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     'profiles lookups embeds --json --region sandbox',
     'profiles help exit-codes',
   ]);
-  const called = typed.typedIn(argv).command;
+  const called = options.typedIn(argv).command;
   for (const entry of COMMANDS) {
     const command = program.command(entry.name).description(entry.summary).helpGroup(entry.heading);
     if (entry.name === called) declare((await entry.load()).command, command, wire);

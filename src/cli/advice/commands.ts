@@ -5,13 +5,12 @@
  */
 
 import { existsSync } from 'node:fs';
-import { isLoopback } from '../../engine/service/address.js';
+import { isLoopback, isWebAddress } from '../../engine/service/address.js';
 import { hasPassword } from '../../engine/state/location.js';
-import { GLOBAL, spelled } from '../options/index.js';
+import { GLOBAL, optionTyped, spelled, type Typed, typedIn } from '../options/index.js';
 import type { Settings, SettingsFlags, SettingsWorld } from '../settings/sources.js';
 import { configLocation, stateLocation, stateName } from '../settings/sources.js';
 import { shellOf } from './shell.js';
-import { optionTyped, type Typed, typedIn } from './typed.js';
 
 export interface Changes {
   /** Default: the command that was typed. */
@@ -86,6 +85,7 @@ function isRuleFor(identifiers: readonly string[], [long, words]: Typed['flags']
 
 export function commandsOf(running: Running, isShared = false): Commands {
   const typed = typedIn(running.argv);
+  const given = typed.paths.map(withoutSecret);
   const { word } = shellOf(running.world.platform);
   const compose = (
     words: readonly string[],
@@ -99,7 +99,7 @@ export function commandsOf(running: Running, isShared = false): Commands {
     const all = [...words, ...(behind ? [] : files), ...flags, ...carried.flags, ...(behind ?? [])];
     return [...carried.variables, 'profiles', ...all.map(word)].join(' ');
   };
-  const again: Commands['again'] = ({ command = typed.command ?? 'import', paths = typed.paths, ...of }) => {
+  const again: Commands['again'] = ({ command = typed.command ?? 'import', paths = given, ...of }) => {
     const { without = [], only, identifiers = [], plus = [] } = of;
     const added = typedIn(plus).flags;
     const isRemoved = (long: string): boolean =>
@@ -127,7 +127,7 @@ export function commandsOf(running: Running, isShared = false): Commands {
       typed.flags.some(([name, words]) => name === long && words.join(' ').includes(part)),
     ruled: (identifiers) => typed.flags.some((flag) => isRuleFor(identifiers, flag)),
     isOf: (command) => typed.command === command,
-    paths: typed.paths,
+    paths: given,
     get account() {
       return running.settings?.()?.account ?? running.chosen?.account ?? null;
     },
@@ -145,6 +145,8 @@ export function commandsOf(running: Running, isShared = false): Commands {
   };
 }
 
+/** Removes the query of an address, which may be a signature: the reader fills it in. */
+const withoutSecret = (path: string): string => (isWebAddress(path) ? path.replace(/\?[^#]*/, '?…') : path);
 const withoutValue = (word: string): string => word.replace(/^((?:--set=)?[^=]*=).*$/s, '$1…');
 
 /** What is carried to a command. */

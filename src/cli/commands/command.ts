@@ -75,9 +75,9 @@ function add(of: AnySpec, command: Command, wire: Wire): void {
 export function refuse(word: string | undefined, command: Command): never {
   const name = command.name();
   const names = command.commands.map((child) => child.name());
-  const all = `available subcommands: ${names.join(', ')}`;
   const like = word && nearest(word, names);
   const what = word === undefined ? `${name} needs a subcommand` : `unknown command "${name} ${word}"`;
+  const all = `available subcommands: ${names.join(', ')}`;
   throw usage(what, like ? `did you mean "profiles ${name} ${like}"?` : all);
 }
 

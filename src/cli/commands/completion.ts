@@ -8,7 +8,6 @@ import type { Command } from 'commander';
 import { LOOKUP_LISTS } from '../../engine/service/names.js';
 import type { State } from '../../engine/state/state.js';
 import { readSmallFile } from '../../engine/util/read-small-file.js';
-import { typedIn } from '../advice/typed.js';
 import type { Context } from '../context.js';
 import * as table from '../options/index.js';
 import { safeLine, writeOut } from '../output/terminal.js';
@@ -101,7 +100,7 @@ const DIRECTIVE = { noSpace: 2, noFiles: 4, keepOrder: 32 };
 async function suggest(words: readonly string[], { command: running, load }: Tree, context: Context) {
   const before = words.slice(0, -1);
   const isEnded = before.includes('--');
-  const typed = typedIn(before);
+  const typed = table.typedIn(before);
   // `--config` and `--state` in the typed line apply to these look-ups, too.
   for (const name of ['config', 'state'] as const) {
     const given = typed.flags.findLast(([long]) => long === `--${name}`)?.[1];

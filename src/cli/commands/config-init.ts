@@ -16,15 +16,38 @@ import * as settings from '../settings/index.js';
 import { parseValue } from '../settings/schema.js';
 import { print, say } from './command.js';
 
-/** Keeps existing values, unless a flag or an answer replaces them. */
+const HOSTS = [
+  ['base_url', 'baseUrl', 'Host for imports and jobs', 'host'],
+  ['lookup_base_url', 'lookupBaseUrl', 'Host for lookup lists', 'lookup host'],
+] as const;
+
+/** Keeps existing values, unless a flag or an answer replaces them. Says what is in the file then, and what is missing. */
 export async function init(_: unknown, context: Context): Promise<void> {
   const config = await openConfig(context);
+  const { flags } = context;
+  const { account = null } = flags;
   const prompt = canAsk(context) ? await openPrompter(context) : null;
   if (prompt) await say(context, `Writing ${config.path}. Press Enter to keep the value that is shown.`);
   const { region, answers } = await askAll(config.content, prompt, context);
   const content = await change(config, answers);
   await say(context, `wrote ${config.path}`);
-  await report(config.path, region, content, context);
+  const { own, current } = valuesOf(content, flags);
+  const hosts: Record<string, string | null> = {};
+  for (const [key, , , what] of HOSTS) {
+    const direct = account === null ? undefined : own(key);
+    const found = direct ?? current(`regions.${region}.${key}`) ?? null;
+    hosts[key] = region === 'sandbox' ? null : found;
+    if (region !== 'sandbox' && !found)
+      context.warn({ do: `region "${region}" has no ${what} yet; run`, ...settings.setHost(region, key) });
+  }
+  if (region !== 'sandbox' && settings.TOKEN_KEYS.every((key) => own(key) === undefined)) {
+    const key = account === null ? 'token' : `accounts.${account}.token`;
+    context.warn({ do: 'no token is set yet; run', run: ['config', 'set', key] });
+  }
+  await say(context, { do: 'check it with', run: ['doctor'] });
+  const secret = own('token');
+  const token = secret === undefined ? null : shown('token', secret);
+  await print(context, { path: config.path, account, region, ...hosts, token }, '', 0);
 }
 
 /** The values of a file: a chosen account's own, and else also those at the top. */
@@ -52,9 +75,8 @@ async function askAll(content: ConfigFile, prompt: Prompter | null, context: Con
   ): Promise<string | undefined> => {
     const before = current(name) ?? fallback;
     const check = checked((typed) => typed !== '' && read(typed), context);
-    const asked =
-      given ??
-      (prompt ? (await prompt.text(question, { initial: before, check })) || before : fallback && before);
+    const typed = async () => (await prompt?.text(question, { initial: before, check })) || before;
+    const asked = given ?? (prompt || fallback ? await typed() : undefined);
     if (asked === undefined) return before;
     const value = read(asked);
     answers.set(givenKey(name, flags).path, value);
@@ -63,17 +85,15 @@ async function askAll(content: ConfigFile, prompt: Prompter | null, context: Con
   const isRegion = (text: string): Scalar => parseValue(settings.parseKey('region'), text);
   const which = 'Region (default, eu, sandbox, or your own)';
   const region = (await settle('region', flags.region, which, isRegion, 'default')) ?? 'default';
-  if (region === 'sandbox') {
-    if (flags.baseUrl === undefined && flags.lookupBaseUrl === undefined) return { region, answers };
-    const hint = 'leave out --base-url and --lookup-base-url';
-    throw usage('region sandbox is embedded and has its own hosts', hint);
-  }
-  for (const [key, given, what] of [
-    ['base_url', flags.baseUrl, 'Host for imports and jobs'],
-    ['lookup_base_url', flags.lookupBaseUrl, 'Host for lookup lists'],
-  ] as const) {
+  if (region === 'sandbox' && HOSTS.some(([, flag]) => flags[flag] !== undefined))
+    throw usage(
+      'region sandbox is embedded and has its own hosts',
+      'leave out --base-url and --lookup-base-url',
+    );
+  if (region === 'sandbox') return { region, answers };
+  for (const [key, flag, what] of HOSTS) {
     const name = `regions.${region}.${key}`;
-    await settle(name, given, `${what} (https://…)`, (text) => hostValue(text, name, context));
+    await settle(name, flags[flag], `${what} (https://…)`, (text) => hostValue(text, name, context));
   }
   const token = await askToken(own, prompt, context);
   if (token) answers.set(givenKey('token', flags).path, token.reveal());
@@ -108,29 +128,6 @@ const checked =
     }
   };
 
-/** Prints what the file contains now, and what is still missing. */
-async function report(path: string, region: string, content: ConfigFile, context: Context): Promise<void> {
-  const { account = null } = context.flags;
-  const { own, current } = valuesOf(content, context.flags);
-  const host = (key: 'base_url' | 'lookup_base_url', what: string): string | null => {
-    if (region === 'sandbox') return null;
-    const direct = account === null ? undefined : own(key);
-    const found = direct ?? current(`regions.${region}.${key}`) ?? null;
-    if (!found)
-      context.warn({ do: `region "${region}" has no ${what} yet; run`, ...settings.setHost(region, key) });
-    return found;
-  };
-  const [base_url, lookup_base_url] = [host('base_url', 'host'), host('lookup_base_url', 'lookup host')];
-  const secret = own('token');
-  if (region !== 'sandbox' && settings.TOKEN_KEYS.every((key) => own(key) === undefined)) {
-    const key = account === null ? 'token' : `accounts.${account}.token`;
-    context.warn({ do: 'no token is set yet; run', run: ['config', 'set', key] });
-  }
-  await say(context, { do: 'check it with', run: ['doctor'] });
-  const token = secret === undefined ? null : shown('token', secret);
-  await print(context, { path, account, region, base_url, lookup_base_url, token }, '', 0);
-}
-
 /** Reads the config file; a missing one counts as empty. @throws ConfigError */
 export const openConfig = (context: Context): Promise<ReadConfig> =>
   settings.readConfig(settings.configLocation(context, context.flags).value, context);
@@ -141,7 +138,7 @@ export function givenKey(name: string, { account }: GlobalFlags): Key {
   return settings.asUsage(() => settings.parseKey(isOwn ? `accounts.${account}.${name}` : name));
 }
 
-export type Values = Iterable<readonly [path: readonly string[], value: Scalar | undefined]>;
+type Values = Iterable<readonly [path: readonly string[], value: Scalar | undefined]>;
 
 /** Writes the file with these values, of which `undefined` removes one, and returns its content. @throws ConfigError */
 export async function change({ path, content }: ReadConfig, values: Values): Promise<ConfigFile> {

@@ -8,7 +8,7 @@ import type { Context } from '../context.js';
 import { camelCase, GLOBAL, usage } from '../options/index.js';
 import { safeLine } from '../output/terminal.js';
 import { canAsk, openPrompter } from '../prompts/index.js';
-import type { ConfigFile, Key, Scalar } from '../settings/index.js';
+import type { ConfigFile, Key, ReadConfig, Scalar } from '../settings/index.js';
 import * as settings from '../settings/index.js';
 import { parseValue } from '../settings/schema.js';
 import { print, say, spec } from './command.js';
@@ -103,12 +103,33 @@ function toSet([name = '', text]: readonly string[], context: Context): ToSet {
 
 async function set({ key, value: given }: ToSet, context: Context): Promise<void> {
   const config = await openConfig(context);
+  refuseUnusable(key, given, config);
   const value = given ?? (await readSecret(key.name, context));
   const content = await change(config, [[key.path, value]]);
   const safe = shown(key.name, value);
   await say(context, `${key.name} = ${asText(safe)} in ${config.path}`);
   warnAfter(key, content, context);
   await print(context, { key: key.name, value: safe, path: config.path }, '', 0);
+}
+
+/** @throws UsageError for a value with which every other command would be refused */
+function refuseUnusable(
+  { name, path: parts }: Key,
+  value: Scalar | null,
+  { path, content }: ReadConfig,
+): void {
+  if (name === 'account' && !Object.hasOwn(content.accounts ?? {}, String(value))) {
+    const add = { do: 'create it first', run: ['config', 'init', '--account', String(value)] };
+    throw hinted(usage(`${path} has no account "${value}"`), add);
+  }
+  const own = parts.at(-1)!;
+  if (parts.length === 4 || !settings.TOKEN_KEYS.some((key) => key === own)) return;
+  for (const key of settings.TOKEN_KEYS) {
+    const other = [...parts.slice(0, -1), key];
+    if (key === own || settings.valueAt(content, other) === undefined) continue;
+    const remove = { do: 'remove that first', run: ['config', 'unset', other.join('.')] };
+    throw hinted(usage(`${other.join('.')} is set in ${path}: there can be only one of them`), remove);
+  }
 }
 
 /** Reads a token from a prompt, or from stdin. @throws UsageError */
@@ -119,9 +140,8 @@ async function readSecret(key: string, context: Context): Promise<string> {
     throw hinted(usage(`${key}: ${why}`), { do: 'to read it from a file', run, below: ' < file' });
   };
   if (isTyped && !canAsk(context)) refuse('--no-input turns off the prompt for it');
-  const ask = async (): Promise<string> => (await openPrompter(context)).hidden('API key (hidden)');
-  const text = await (isTyped ? ask() : readAll(context));
-  const token = settings.readToken(text, isTyped ? 'the prompt' : 'stdin');
+  const text = isTyped ? (await openPrompter(context)).hidden('API key (hidden)') : readAll(context);
+  const token = settings.readToken(await text, isTyped ? 'the prompt' : 'stdin');
   return token ? token.reveal() : refuse('the token is empty');
 }
 

@@ -30,22 +30,17 @@ export function firstPage(command: Command, width: number): string {
   const first = entries.filter(({ tier }) => tier !== 2);
   const sections: Section[] =
     path === '*'
-      ? [
-          ...groups(command.commands, (child) => child.helpGroup()).map((group) => listed(...group)),
-          ['Global options', rowsOf(entries, columns, '*')],
-        ]
-      : [
-          ...optionSections(first, columns, path),
-          ...(children.length > 0 ? [listed('Commands', children)] : []),
-          ['More', more(path, entries, columns)],
-        ];
-  const text = command.description();
-  const head = [
-    ...wrapTo(capital(text.endsWith('.') ? text : `${text}.`), columns),
-    ...['', `Usage: ${usageOf(command)}`, ''],
-    ...(words.length > 0 ? [...words, ''] : []),
-  ];
-  return `${[...head, ...sections.flat()].join('\n')}\n`;
+      ? groups(command.commands, (child) => child.helpGroup()).map((group) => listed(...group))
+      : optionSections(first, columns, path);
+  if (path === '*') sections.push(['Global options', rowsOf(entries, columns, '*')]);
+  else {
+    if (children.length > 0) sections.push(listed('Commands', children));
+    sections.push(['More', more(path, entries, columns)]);
+  }
+  const text = capital(command.description().replace(/\.?$/, '.'));
+  const head = [...wrapTo(text, columns), '', `Usage: ${usageOf(command)}`, ''];
+  const about = words.length > 0 ? [...words, ''] : [];
+  return `${[...head, ...about, ...sections.flat()].join('\n')}\n`;
 }
 
 /**
@@ -55,8 +50,7 @@ export function firstPage(command: Command, width: number): string {
 export function furtherPage(path: string, name: string): string | null {
   if (furtherPages(path).length === 0) return null;
   const of = optionsOf(path).filter(({ heading, tier, flag, hidden }) => {
-    const isMore = heading?.toLowerCase() === name && (tier === 2 || flag === false);
-    return !hidden && (name === 'all' || isMore);
+    return !hidden && (name === 'all' || (heading?.toLowerCase() === name && (tier === 2 || flag === false)));
   });
   if (of.length === 0) return null;
   const sections = optionSections(of, WIDTH, path).map((section) => section.join('\n'));

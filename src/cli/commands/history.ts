@@ -4,7 +4,7 @@ import { count } from '../../engine/util/numbers.js';
 import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { given, OTHERS, usage } from '../options/index.js';
-import { ago } from '../output/records.js';
+import { ago, pick } from '../output/records.js';
 import { type Flags, waiting } from './command.js';
 import { type List, type Listing, list } from './list.js';
 import { someOf, stateToRead } from './recorded.js';
@@ -58,10 +58,7 @@ async function find({ kinds, id, unchanged }: Options, context: Context, { form 
   const records = found
     .flatMap((one) => one.records.map((record) => ({ ...record, kind: SINGULAR[one.kind] })))
     .sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
-    .map((record) => {
-      const all: Record<string, unknown> = { ...record, age: ago(clock.now() - Date.parse(record.at)) };
-      return Object.fromEntries(fields.map((field) => [field, all[field]]));
-    });
+    .map((record) => pick({ ...record, age: ago(clock.now() - Date.parse(record.at)) }, fields));
   const unread = found.flatMap((one) => one.unread);
   const after = (['unasked', 'changed', 'selected'] as const).flatMap((why) => {
     const runs = [...new Set(unread.flatMap((each) => (each.why === why ? [each.run] : [])))];

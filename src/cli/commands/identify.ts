@@ -23,9 +23,9 @@ const identifyOf = (kind: Kind) =>
       for (const [key, value] of values.set ?? []) {
         if (key === ID_FIELD[kind])
           throw usage(`--set: "${key}" is the identifier, not metadata`, 'leave it out');
-        if (key !== ID_FIELD.companies) continue;
         const hint = `write --company ${shellWord(value)}`;
-        throw usage(`--set: "${key}" is the user's company, not metadata`, hint);
+        if (key === ID_FIELD.companies)
+          throw usage(`--set: "${key}" is the user's company, not metadata`, hint);
       }
       const profile = { kind, id, company, metadata: metadataOf(values) };
       for (const [field, text] of identifiersOf(profile)) {

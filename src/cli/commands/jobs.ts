@@ -12,7 +12,7 @@ import type { Context } from '../context.js';
 import { engineValues, WAITING, waitingIn } from '../options/index.js';
 import { createDisplay, lineWidth, stopOnSignal } from '../output/display.js';
 import { JobBoard } from '../output/progress.js';
-import { jobText } from '../output/records.js';
+import { jobText, pick } from '../output/records.js';
 import { progressMode, safeHint, stylesOn, writeJson, writeOut } from '../output/terminal.js';
 import { type Ended, print, say, spec, waiting } from './command.js';
 import * as names from './job-names.js';
@@ -116,9 +116,7 @@ export const command = list({
       await refresh(await state.jobs.all(), context);
     }
     const records = (await state.jobs.all()).map(({ record, scope, ...known }) => {
-      const completed_rows = record.completed_rows ?? null;
-      const all: Record<string, unknown> = { ...known, ...scope, completed_rows };
-      return Object.fromEntries(FIELDS.map((field) => [field, all[field]]));
+      return pick({ ...known, ...scope, completed_rows: record.completed_rows ?? null }, FIELDS);
     });
     return {
       ...{ records, fields: FIELDS, id: 'job_id', empty: 'no jobs yet' },

@@ -72,8 +72,8 @@ export async function printList(list: List, listing: Listing, context: Context):
   const isSource = form === 'json' && source !== undefined && whole;
   if (records.length === 0 && !isSource)
     await say(context, total === 0 ? list.empty : `no matches among ${count(total, 'record')}`);
-  if (isSource) await writeJson(stdout, source.replace(/\n$/, ''));
-  else if (form === 'json') await writeJson(stdout, JSON.stringify(records, null, 2));
+  if (form === 'json')
+    await writeJson(stdout, isSource ? source.replace(/\n$/, '') : JSON.stringify(records, null, 2));
   else if (form === 'ndjson') await writeOut(stdout, jsonFor(stdout, lists.toNdjson(records)));
   else if (form === 'csv') {
     const csv = lists.toCsv(records, columns);

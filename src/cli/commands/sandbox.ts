@@ -16,7 +16,7 @@ import { fieldsOn, type ListRecord } from '../output/records.js';
 import { writeJson, writeOut } from '../output/terminal.js';
 import { resolveSettings, type SettingsFlags } from '../settings/index.js';
 import { type Flags, print, refuse, say, spec, type Tree } from './command.js';
-import { list as listed } from './list.js';
+import * as lists from './list.js';
 import { statePlace } from './recorded.js';
 
 type Data = NonNullable<ReturnType<typeof openSandboxData>>;
@@ -32,7 +32,7 @@ async function reading<T>(data: string, { clock }: Context, look: (held: Data | 
   }
 }
 
-const list = listed({
+const list = lists.list({
   options: async ([word = ''], flags, context) => {
     const kind = KINDS.find((one) => one === word);
     if (kind === undefined) throw usage(`unknown kind "${word}"`, 'it lists companies or users');
@@ -47,7 +47,8 @@ const list = listed({
     const by = sort && { by: sort.key === ID_FIELD[kind] ? 'id' : sort.key, descending: sort.descending };
     const query = { kind, region, search, sort: by, limit: inQuery };
     const { rows, total, found } = (await reading(data, context, (held) => held?.profiles(query))) ?? NONE;
-    const records = rows.map((row) => recordOf(kind, row));
+    const listed = rows.map((row) => recordOf(kind, row));
+    const records = listed.map(({ record }) => record);
     if (by !== undefined) checkSort(by.by, records);
     const none = `no ${kind} in the sandbox (region ${region}): import some ${howToImport(region)}`;
     const counted = (n: number): string => count(n, SINGULAR[kind], kind);
@@ -55,7 +56,7 @@ const list = listed({
     return {
       ...{ records, id: ID_FIELD[kind] },
       fields: kind === 'users' ? ['user_id', 'company_id'] : ['company_id'],
-      source: `[${rows.map((row) => sourceOf(kind, row)).join(',')}]`,
+      source: `[${listed.map(({ source }) => source).join(',')}]`,
       empty: total === 0 ? none : `no ${kind} match this search`,
       selection: { ...others, ...(after !== undefined && { limit: after }) },
       after: total === 0 ? [] : [`${of}${counted(total)} in region ${region}`],
@@ -71,20 +72,16 @@ function checkSort(key: string, [first]: readonly ListRecord[]): void {
   throw usage(`--sort: unknown field "${key}"`, `available fields: updated, ${fields}`);
 }
 
-/** A flat record, for tables and for import. The identifiers come first, and metadata cannot replace them. */
-function recordOf(kind: embedded.Kind, { id, companyId, metadata }: Row): ListRecord {
-  const head = kind === 'users' ? { user_id: id, company_id: companyId } : { company_id: id };
-  return { ...head, ...(JSON.parse(metadata) as ListRecord), ...head };
-}
+const idsOf = (kind: embedded.Kind, { id, companyId }: Pick<Row, 'id' | 'companyId'>): ListRecord =>
+  kind === 'users' ? { user_id: id, company_id: companyId } : { company_id: id };
 
-/** The same as JSON text, with numbers as they were sent. */
-function sourceOf(kind: embedded.Kind, row: Row): string {
-  const record = recordOf(kind, row);
-  const own = Object.keys(JSON.parse(row.metadata) as ListRecord);
-  if (own.includes('company_id') || own.includes('user_id')) return JSON.stringify(record);
-  const { user_id, company_id } = record;
-  const head = JSON.stringify(kind === 'users' ? { user_id, company_id } : { company_id });
-  return own.length === 0 ? head : `${head.slice(0, -1)},${row.metadata.slice(1)}`;
+/** A flat record, for tables and for import, also as JSON text with numbers as they were sent. Metadata cannot replace identifiers. */
+function recordOf(kind: embedded.Kind, row: Row): { record: ListRecord; source: string } {
+  const [ids, own] = [idsOf(kind, row), JSON.parse(row.metadata) as ListRecord];
+  const record = { ...ids, ...own, ...ids };
+  if ('company_id' in own || 'user_id' in own) return { record, source: JSON.stringify(record) };
+  const source = `${JSON.stringify(ids).slice(0, -1)},${row.metadata.slice(1)}`;
+  return { record, source: source.replace(/,\}$/, '}') };
 }
 
 const show = spec({
@@ -110,9 +107,8 @@ const show = spec({
     });
     // As JSON in the service's shape, with numbers as they were sent, so that it can be imported again.
     if (flags.json) return writeJson(stdout, json);
-    const head = kind === 'companies' ? { company_id: id } : { user_id: id, company_id: companyId };
     const more = Object.keys(metadata).length === 0 ? [] : [metadata];
-    await writeOut(stdout, fieldsOn(stdout, context, { ...head, region }, ...more));
+    await writeOut(stdout, fieldsOn(stdout, context, { ...idsOf(kind, { id, companyId }), region }, ...more));
   },
 });
 

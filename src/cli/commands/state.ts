@@ -69,9 +69,9 @@ async function info(context: Context): Promise<void> {
   const state = await context.state();
   const held = { bytes: await state.size(), ...(await state.overview()), locks: await state.locks.held() };
   const when = (time: string | null): string | null =>
-    time === null ? null : `${time} (${ago(clock.now() - Date.parse(time))})`;
-  const { bytes, known, locks, last_run_at, last_job_seen_at, ...counts } = held;
-  const { runs, unfinished_runs, jobs, unfinished_jobs, moved_to } = counts;
+    time && `${time} (${ago(clock.now() - Date.parse(time))})`;
+  const { bytes, known, locks, last_run_at, last_job_seen_at, moved_to, ...counts } = held;
+  const { runs, unfinished_runs, jobs, unfinished_jobs } = counts;
   const summary = {
     ...{ state: named, ...(moved_to !== null && { moved_to }), size: formatSize(bytes) },
     ...{ runs, unfinished_runs, last_run_at: when(last_run_at) },
@@ -138,11 +138,9 @@ async function unlock(force: boolean, context: Context): Promise<void> {
   const fresh = held.filter((lock) => lock.fresh);
   if (fresh.length > 0 && !force) {
     const take = 'to take the lock from it, so that it stops before its next request';
-    const hint = {
-      do: `wait for that import to end, or stop it; ${take}`,
-      run: ['state', 'unlock', '--force'],
-    };
-    throw hinted(new LockedError(`the lock on ${fresh.map(lockText).join('; ')}`), hint);
+    const what = `wait for that import to end, or stop it; ${take}`;
+    const error = new LockedError(`the lock on ${fresh.map(lockText).join('; ')}`);
+    throw hinted(error, { do: what, run: ['state', 'unlock', '--force'] });
   }
   if (fresh.length > 0) await askToTake(fresh, context);
   const released = await locks.unlock(force);

@@ -156,21 +156,15 @@ export function formatName({ format, dialect }: FilePlan): string {
   if (!dialect) return format;
   const { delimiter, quote, escape: own, comment, skip_lines, lenient_quotes } = dialect;
   const parts = [
-    delimiter !== ',' && characterName(delimiter),
-    quote !== '"' && (quote === null ? 'no quotes' : `quote ${characterName(quote)}`),
-    own !== null && `escape ${characterName(own)}`,
-    comment !== null && `comments ${characterName(comment)}`,
+    delimiter !== ',' && (delimiter === '\t' ? 'tab' : delimiter),
+    quote !== '"' && (quote === null ? 'no quotes' : `quote ${quote}`),
+    own !== null && `escape ${own}`,
+    comment !== null && `comments ${comment}`,
     skip_lines !== 0 && `${count(skip_lines, 'line')} skipped`,
     lenient_quotes && 'lenient quotes',
   ].filter((part) => part !== false);
   return parts.length === 0 ? format : `${format} (${parts.join(', ')})`;
 }
-
-/** Invisible characters in the form in which they can be typed: `tab`, `\x01`. */
-const characterName = (text: string): string =>
-  text === '\t'
-    ? 'tab'
-    : text.replace(/[\0-\x1f\x7f]/g, (code) => `\\x${code.charCodeAt(0).toString(16).padStart(2, '0')}`);
 
 /** How rows compare with the last imports, by class. */
 export const changesIn = (changes: PlanChanges): [name: string, rows: number][] =>

@@ -71,12 +71,14 @@ export class Inputs {
   async looks(): Promise<Look[]> {
     const { chunkBytes } = this.options;
     const { pool, read } = this.how;
-    const look = (opened: OpenedInput) => async (signal: AbortSignal) => {
-      const first = await scanFirst(opened, { chunkBytes, pool, signal });
-      return lookAt(first.opened, first, signal);
-    };
     const looks: Look[] = [];
-    for (const opened of this.opened) looks.push(await read(opened.path, look(opened)));
+    for (const opened of this.opened) {
+      const look = async (signal: AbortSignal): Promise<Look> => {
+        const first = await scanFirst(opened, { chunkBytes, pool, signal });
+        return lookAt(first.opened, first, signal);
+      };
+      looks.push(await read(opened.path, look));
+    }
     return looks;
   }
 
@@ -104,18 +106,17 @@ export async function whileReading<T>(context: Context, work: (reading: Reading)
   let copies = 0;
   const fetch = async (source: AnySource): Promise<Located> => {
     const { stateDir, timeoutMs } = await context.settings();
+    const at = ['spool', `inspect-${randomUUID()}`];
     const folder = (): string => {
-      const at = ['spool', `inspect-${randomUUID()}`];
       try {
         spool ??= privateFolder(stateDir, ...at);
         return spool;
       } catch (error) {
-        if (error instanceof ProfilesError) throw error;
-        throw notSpooled(source.path, join(stateDir, ...at), error);
+        throw error instanceof ProfilesError ? error : notSpooled(source.path, join(stateDir, ...at), error);
       }
     };
-    const name = `input-${++copies}`;
-    const fetching = fetchSource(source, { folder, name }, sourceDeps(context, timeoutMs));
+    const to = { folder, name: `input-${++copies}` };
+    const fetching = fetchSource(source, to, sourceDeps(context, timeoutMs));
     for (;;) {
       const next = await fetching.next(); // progress is not shown: there is a spinner
       if (next.done) return next.value;

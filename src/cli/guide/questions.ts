@@ -133,11 +133,10 @@ const isSnakeCase = (name: string): boolean => /^[a-z0-9_]+$/.test(name);
 
 /** The answers that take every suggestion. A time zone that is not given stays open. */
 export function suggestedAnswers(found: readonly Found[], { zone }: Given): Answers {
-  const types = found.flatMap(({ path, types }) =>
-    types
-      .filter(({ column }) => types.filter((one) => one.column === column).length === 1)
-      .map((choice) => ({ path, ...choice })),
-  );
+  const types = found.flatMap(({ path, types }) => {
+    const isOnly = (column: string): boolean => types.filter((one) => one.column === column).length === 1;
+    return types.flatMap((choice) => (isOnly(choice.column) ? [{ path, ...choice }] : []));
+  });
   return {
     leftOut: [],
     keys: null,

@@ -41,6 +41,51 @@ export const OPTIONS: readonly Entry[] = GROUPS.flatMap(entriesOf);
 export const optionOf = (flag: string | undefined): Entry | undefined =>
   OPTIONS.find((option) => option.long === flag || `-${option.short}` === flag);
 
+/** The words of a command line, as `again` repeats them: commander keeps no order, and no spelling. */
+export type Typed = ReturnType<typeof typedIn>;
+
+/** The option that is called so: `--chunk-size`, or `-o retries`. */
+export const optionTyped = (name: string): Entry | undefined => OPTIONS.find(({ typed }) => typed === name);
+
+/** What the setting of `-o key=value` is called: its flag, or `-o key` if it has none. */
+const settingName = (pair: string): string => {
+  const [key = ''] = pair.split('=', 1);
+  return OPTIONS.find((option) => option.key === key)?.typed ?? `-o ${key}`;
+};
+
+const takesValue = (option: Entry | undefined): boolean =>
+  option !== undefined && option.type.placeholder !== '';
+
+/** `flags`: what each option is called (`--chunk-size`, or `-o retries`), and its words. */
+export function typedIn(argv: readonly string[]) {
+  const words: string[] = [];
+  const flags: [name: string, words: string[]][] = [];
+  const left = [...argv];
+  for (let word = left.shift(); word !== undefined; word = left.shift()) {
+    if (word === '--') {
+      words.push(...left);
+      break;
+    }
+    if (!word.startsWith('-') || word === '-') {
+      words.push(word);
+      continue;
+    }
+    const isShort = !word.startsWith('--');
+    const [name = word] = isShort ? [word.slice(0, 2)] : word.split('=', 1);
+    const option = optionOf(name);
+    // `-nk users` is `-n -k users`.
+    if (isShort && word.length > 2 && !takesValue(option)) {
+      left.unshift(name, `-${word.slice(2)}`);
+      continue;
+    }
+    const parts = takesValue(option) && name === word && left.length > 0 ? [word, left.shift()!] : [word];
+    const setting = option?.name === 'option' ? parts.at(-1)!.replace(/^-o|^--option=/, '') : null;
+    flags.push([setting === null ? (option?.long ?? name) : settingName(setting), parts]);
+  }
+  const [command, ...paths] = words;
+  return { command, paths, flags };
+}
+
 /** What commands keep that do not read `import.*` of the config file. */
 const KEPT: Readonly<Record<string, string>> = { apply: 'as in the plan', resume: 'as in the run' };
 
@@ -110,11 +155,9 @@ export function withSettings(path: string, flags: Flags): Flags {
     if (flags[name] !== undefined)
       throw usage(`${setting} and ${typed} are the same setting`, 'give it once');
     if (seen.has(key) && !repeatable) throw usage(`${setting} was given twice`, 'give it once');
-    if (type.kind === 'flag') all[name] = readBoolean(value, setting);
-    else {
-      type.read(value, setting);
-      all[name] = repeatable ? [...((all[name] as string[] | undefined) ?? []), value] : value;
-    }
+    if (type.kind !== 'flag') type.read(value, setting);
+    const before = (all[name] ?? []) as string[];
+    all[name] = type.kind === 'flag' ? readBoolean(value, setting) : repeatable ? [...before, value] : value;
     seen.add(key);
   }
   return all;
@@ -142,11 +185,10 @@ function unknownSetting(path: string, key: string, known: readonly Entry[]): Usa
 export async function checkFlags(path: string, flags: Flags, below: () => Promise<Flags>): Promise<void> {
   const options = allOf(path);
   const given = options.filter((option) => isGiven(option, flags));
-  for (const option of given) {
-    for (const { with: other, when, why } of option.conflicts ?? []) {
-      if (when !== undefined && flags[option.name] !== when) continue;
-      if (!holds(other, options, flags)) continue;
-      const own = when === undefined ? option.typed : `${option.typed} ${when}`;
+  for (const { name, typed, conflicts = [] } of given) {
+    for (const { with: other, when, why } of conflicts) {
+      if ((when !== undefined && flags[name] !== when) || !holds(other, options, flags)) continue;
+      const own = when === undefined ? typed : `${typed} ${when}`;
       throw usage(`${own} and ${other} cannot be combined${why ? `: ${why}` : ''}`, 'leave one out');
     }
   }

@@ -166,13 +166,10 @@ export const rule = <T, const M extends More = Record<never, never>>(type: Type<
 /** A number of the engine, which has its unit, bounds, and default. */
 export function number<K extends keyof typeof NUMBERS, const M extends More>(sets: K, more: M) {
   const { unit, least, most, default: value }: NumberOption = NUMBERS[sets];
-  const types = {
-    ms: () => duration(least),
-    bytes: () => SIZE_TYPE,
-    count: () =>
-      countType(least, { placeholder: sets === 'chunkSize' ? 'items' : 'n', ...(most && { most }) }),
-  };
-  return { ...row(types[unit]()), sets, default: value as (typeof NUMBERS)[K]['default'], ...more };
+  const placeholder = sets === 'chunkSize' ? 'items' : 'n';
+  const counted = () => countType(least, { placeholder, ...(most && { most }) });
+  const type: Type<number> = unit === 'ms' ? duration(least) : unit === 'bytes' ? SIZE_TYPE : counted();
+  return { type, sets, default: value as (typeof NUMBERS)[K]['default'], ...more };
 }
 
 /** A number of the engine that has no flag, but a key below `import`. */
@@ -201,20 +198,13 @@ export function given<T extends Table>(table: T, flags: Flags): Given<T> {
     const read = (word: unknown): unknown => type.read(String(word), flag);
     if (typeof raw === 'boolean') found[name] = raw;
     else found[name] = repeatable ? (raw as string[]).map(read) : read(raw);
-    if (distinct) refuseRepeated(found[name] as [string, unknown][], flag, type.placeholder);
+    const pairs = distinct ? (found[name] as [string, unknown][]) : [];
+    // The same once more says nothing else: a flag of a hint may have been added to a command that has it.
+    const twice = pairs.find(([left, right]) => new Map(pairs).get(left) !== right);
+    const [what] = type.placeholder.split('=');
+    if (twice) throw usage(`${flag}: the ${what} ${JSON.stringify(twice[0])} appears twice`, 'give it once');
   }
   return found as Given<T>;
-}
-
-function refuseRepeated(pairs: [string, unknown][], flag: string, placeholder: string): void {
-  const [what] = placeholder.split('=');
-  const seen = new Map<string, unknown>();
-  for (const [left, right] of pairs) {
-    // The same once more says nothing else: a flag of a hint may have been added to a command that has it.
-    if (seen.has(left) && seen.get(left) !== right)
-      throw usage(`${flag}: the ${what} ${JSON.stringify(left)} appears twice`, 'give it once');
-    seen.set(left, right);
-  }
 }
 
 /** Like `given`, with defaults for the others. @throws UsageError */

@@ -31,11 +31,9 @@ export function cellText(value: unknown): string {
 }
 
 /** All fields of the records: the expected ones in their order, then others in order of appearance. */
-function fieldsOf(records: readonly ListRecord[], expected: readonly string[]): string[] {
-  const fields = new Set(expected);
-  for (const record of records) for (const key of Object.keys(record)) fields.add(key);
-  return [...fields];
-}
+const fieldsOf = (records: readonly ListRecord[], expected: readonly string[]): string[] => [
+  ...new Set([...expected, ...records.flatMap(Object.keys)]),
+];
 
 /**
  * Records as CSV: quoted as in RFC 4180, lines end in LF, always with a header. Text that a spreadsheet would
@@ -43,9 +41,8 @@ function fieldsOf(records: readonly ListRecord[], expected: readonly string[]): 
  * they are.
  */
 export function toCsv(records: readonly ListRecord[], columns: readonly string[]): string {
-  const lines = [columns.map((column) => csvCell(column)).join(',')];
-  for (const record of records) lines.push(columns.map((column) => csvCell(record[column])).join(','));
-  return `${lines.join('\n')}\n`;
+  const lines = [columns, ...records.map((record) => columns.map((column) => record[column]))];
+  return lines.map((cells) => `${cells.map(csvCell).join(',')}\n`).join('');
 }
 
 function csvCell(value: unknown): string {
@@ -97,12 +94,9 @@ export function select(
   const fits = (record: ListRecord, wantedKey: string): boolean =>
     wanted.some(([key, value]) => key === wantedKey && value === cellText(record[key]));
   let chosen = records.filter((record) => wanted.every(([key]) => fits(record, key)));
-  if (selection.search !== undefined) {
-    const needle = selection.search.toLowerCase();
-    chosen = chosen.filter((record) =>
-      Object.values(record).some((value) => cellText(value).toLowerCase().includes(needle)),
-    );
-  }
+  const needle = selection.search?.toLowerCase();
+  const matches = (value: unknown): boolean => cellText(value).toLowerCase().includes(needle!);
+  if (needle !== undefined) chosen = chosen.filter((record) => Object.values(record).some(matches));
   if (sortKey !== undefined) chosen = sorted(chosen, sortKey, selection.sort!.descending);
   if (selection.limit !== undefined) chosen = chosen.slice(0, selection.limit);
   if (selection.columns) chosen = chosen.map((record) => pick(record, columns));
@@ -126,7 +120,7 @@ function sorted(records: readonly ListRecord[], key: string, descending: boolean
   });
 }
 
-const pick = (record: ListRecord, columns: readonly string[]): ListRecord =>
+export const pick = (record: ListRecord, columns: readonly string[]): ListRecord =>
   Object.fromEntries(columns.flatMap((key) => (Object.hasOwn(record, key) ? [[key, record[key]]] : [])));
 
 const DAY = 24 * 3_600_000;
@@ -152,13 +146,12 @@ export function jobText(job: Job, styles: Styles): string {
 }
 
 /** Any record as aligned `field  value` lines, in its own order of fields. */
-function fieldsText(record: Readonly<Record<string, unknown>>, styles: Styles): string {
-  const fields = Object.keys(record);
-  const names = fields.map(safeLine);
-  const width = Math.max(...names.map((name) => name.length));
-  return fields
-    .map((field, i) => `${styles.dim(names[i]!.padEnd(width))}  ${valueText(field, record[field], styles)}\n`)
-    .join('');
+function fieldsText(record: ListRecord, styles: Styles): string {
+  const width = Math.max(...Object.keys(record).map((field) => safeLine(field).length));
+  const lines = Object.entries(record).map(([field, value]) => {
+    return `${styles.dim(safeLine(field).padEnd(width))}  ${valueText(field, value, styles)}\n`;
+  });
+  return lines.join('');
 }
 
 function valueText(field: string, value: unknown, styles: Styles): string {
@@ -172,7 +165,7 @@ function valueText(field: string, value: unknown, styles: Styles): string {
 export function fieldsOn(
   stream: TextStream,
   { env, flags }: { env: Env; flags: OutputFlags },
-  ...records: readonly Readonly<Record<string, unknown>>[]
+  ...records: readonly ListRecord[]
 ): string {
   const styles = stylesOn(stream, env, flags);
   return records.map((record) => fieldsText(record, styles)).join('\n');

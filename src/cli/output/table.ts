@@ -120,10 +120,9 @@ const withBorders: Draw = (columns, widths, cells, paint) => {
 const aligned: Draw = (columns, widths, cells, paint) => {
   const lines = cells.map((row, at) => {
     const shown = columns.map((column, i) => {
-      const { align = 'left' } = column;
       const cut = cutTo(row[i]!, widths[i]!);
-      const isOpen = i === columns.length - 1 && align === 'left';
-      return paint(column, row[i]!, isOpen ? cut : pad(cut, widths[i]!, align), at === 0);
+      const isOpen = i === columns.length - 1 && column.align !== 'right';
+      return paint(column, row[i]!, isOpen ? cut : pad(cut, widths[i]!, column.align), at === 0);
     });
     return `${shown.join(GAP).trimEnd()}\n`;
   });

@@ -12,14 +12,12 @@ export const widthOf = (line: string): number => stringWidth(line);
 export function cutTo(line: string, cells: number): string {
   if (widthOf(line) <= cells) return line;
   if (cells <= 0) return '';
-  let end = 0;
   let used = 0;
-  for (const { segment } of new Intl.Segmenter().segment(line)) {
+  const cut = [...new Intl.Segmenter().segment(line)].find(({ segment }) => {
     used += widthOf(segment);
-    if (used > cells - 1) break;
-    end += segment.length;
-  }
-  return `${line.slice(0, end)}…`;
+    return used > cells - 1;
+  });
+  return `${line.slice(0, cut?.index)}…`;
 }
 
 /** Breaks a line into lines of at most `cells`, at spaces where it has any. Later lines keep its indent. */
@@ -57,17 +55,14 @@ export interface Part {
  * the most important one fits, it is cut.
  */
 export function layout(parts: readonly Part[], columns: number, indent = ''): string {
-  let room = columns - widthOf(indent);
   const byRank = parts.filter((part) => part.text !== '').sort((a, b) => a.rank - b.rank);
-  const [first, ...others] = byRank;
-  if (!first) return indent;
-  const text = cutTo(first.text, room);
-  const kept = new Map<Part, string>([[first, text]]);
-  room -= widthOf(text);
-  for (const part of others) {
-    const width = 2 + widthOf(part.text);
-    if (width > room) continue;
-    kept.set(part, part.text);
+  const kept = new Map<Part, string>();
+  let room = columns - widthOf(indent);
+  for (const part of byRank) {
+    const text = kept.size === 0 ? cutTo(part.text, room) : part.text;
+    const width = widthOf(text) + (kept.size === 0 ? 0 : 2);
+    if (kept.size > 0 && width > room) continue;
+    kept.set(part, text);
     room -= width;
   }
   const shown = parts.filter((part) => kept.has(part));

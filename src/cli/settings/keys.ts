@@ -106,11 +106,8 @@ export const knownKeys = (path: readonly string[] = []): string[] => keysAt(path
 /** The value at a path; inherited properties do not count. */
 export function valueAt(file: object, path: readonly string[]): Scalar | undefined {
   let at: unknown = file;
-  for (const part of path) {
-    if (typeof at !== 'object' || at === null || !Object.hasOwn(at, part)) return undefined;
-    at = (at as Record<string, unknown>)[part];
-  }
-  return typeof at === 'object' && !Array.isArray(at) ? undefined : (at as Scalar);
+  for (const part of path) at = isObject(at) && Object.hasOwn(at, part) ? at[part] : undefined;
+  return isObject(at) ? undefined : (at as Scalar | undefined);
 }
 
 /** A copy with the value set. `undefined` removes it, and every section that becomes empty. */

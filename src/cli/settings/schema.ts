@@ -98,13 +98,11 @@ export function parseValue(key: Key, text: string): Scalar {
   const schema = schemaOf(key.option);
   if (key.option.type.kind === 'words') return parseWords(key, text, schema);
   const literal = /^(true|false|-?\d+(\.\d+)?)$/.test(text) ? [JSON.parse(text) as Scalar] : [];
-  for (const candidate of [text, ...literal]) {
-    if (schema.safeParse(candidate).success) return candidate;
-  }
+  const wrong = (value: Scalar): string | undefined => schema.safeParse(value).error?.issues[0]?.message;
+  const right = [text, ...literal].find((value) => wrong(value) === undefined);
+  if (right !== undefined) return right;
   // Our own messages say more than those of zod about types.
-  const messages = [...literal, text].map(
-    (candidate) => schema.safeParse(candidate).error?.issues[0]?.message ?? '',
-  );
+  const messages = [...literal, text].map((value) => wrong(value)!);
   const best = messages.find((message) => !message.startsWith('Invalid')) ?? messages[0] ?? '';
   throw new ConfigError(`${key.name}: "${text}": ${best.replace(/^Invalid (input|option): /, '')}`);
 }

@@ -114,16 +114,13 @@ function outcome({ status, facts, failure }: Session): [words: string, tone: Ton
 function overview({ facts, plan, service, run, failure, ...session }: Session, form: Form): Html {
   const { rows, requests = 0, retries = 0, elapsed_seconds: took = 0 } = facts?.summary ?? {};
   const isPlan = isOnlyPlanned(session.status);
-  const numbers: [string, string][] = [];
-  if (rows) {
-    numbers.push(['Rows read', grouped(rows.read)]);
-    if (isPlan) numbers.push(['To send', grouped(rows.unsent ?? 0)]);
-    else numbers.push(['Submitted', grouped(rows.submitted)], ['Completed', grouped(rows.completed)]);
-    numbers.push([isPlan ? 'Would be rejected' : 'Rejected', grouped(rows.rejected)]);
-    if (!isPlan) numbers.push(['Requests', grouped(requests)], ['Retries', grouped(retries)]);
-  }
-  if (isPlan && plan && plan.requests > 0)
-    numbers.push(['Requests', grouped(plan.requests)], ['Size', formatSize(plan.bytes)]);
+  const numbers = Object.entries({
+    ...(rows && { 'Rows read': rows.read }),
+    ...(rows && isPlan && { 'To send': rows.unsent ?? 0, 'Would be rejected': rows.rejected }),
+    ...(rows && !isPlan && { Submitted: rows.submitted, Completed: rows.completed, Rejected: rows.rejected }),
+    ...(rows && !isPlan && { Requests: requests, Retries: retries }),
+    ...(isPlan && plan && plan.requests > 0 && { Requests: plan.requests, Size: formatSize(plan.bytes) }),
+  }).map(([name, value]) => [name, typeof value === 'number' ? grouped(value) : value] as const);
   const { account, region, base_url } = service;
   const about: [string, Part][] = [
     ['Account', account === null ? quiet('unnamed') : foreign(account)],

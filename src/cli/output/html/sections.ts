@@ -99,6 +99,13 @@ function warnings({ facts, stored }: Session, form: Form, most: number): Part {
   return m.list(items, most, 'warning', 'warnings');
 }
 
+/** For waits that are drawn, for those of earlier sessions, and for a run of which there is only the record. */
+const WAIT_NOTES = [
+  ' Hatched stretches are waits before a retry.',
+  ' Waits of earlier sessions are not drawn: only retries are counted.',
+  ' The state counts retries, but does not record when they were: waits are not drawn.',
+];
+
 function jobs(session: Session, form: Form, most: number): Part {
   const requests = requestFacts(session);
   if (requests.length === 0) return null;
@@ -107,11 +114,7 @@ function jobs(session: Session, form: Form, most: number): Part {
   const kept = requests.filter((request) => chosen.has(request));
   const times = kept.flatMap(({ span, waits }) => [...(span ?? []), ...waits.flat()]);
   const scale: Span = [Math.min(...times), Math.max(...times)];
-  const waitNote = stored
-    ? ' The state counts retries, but does not record when they were: waits are not drawn.'
-    : waits.size > 0
-      ? ' Hatched stretches are waits before a retry.'
-      : ' Waits of earlier sessions are not drawn: only retries are counted.';
+  const waitNote = WAIT_NOTES[stored ? 2 : waits.size > 0 ? 0 : 1];
   const shown = m.table({
     ...{ kind: 'jobs cards', caption: 'Requests, their jobs, and when they ran' },
     heads: ['Request', 'Job|job', 'Rows completed|number', 'Time|time'],
@@ -139,10 +142,9 @@ const attention = ({ tone, retries }: RequestFact): number =>
 
 function timeText({ span, waits }: RequestFact, [from]: Span): string {
   const waited = waits.reduce((sum, [begin, end]) => sum + end - begin, 0);
-  const texts = waited > 0 ? [`waited ${formatDuration(waited)}`] : [];
-  if (span)
-    texts.push(`accepted at ${formatDuration(span[0] - from)}, took ${formatDuration(span[1] - span[0])}`);
-  return texts.join(', ');
+  const [at, took] = span ? [span[0] - from, span[1] - span[0]].map(formatDuration) : [];
+  const texts = [waited > 0 && `waited ${formatDuration(waited)}`, span && `accepted at ${at}, took ${took}`];
+  return texts.filter(Boolean).join(', ');
 }
 
 function resent({ facts: found }: Session, form: Form, most: number): Part {
@@ -157,10 +159,8 @@ ${m.list(items, most, 'request')}`;
 
 function files({ facts, paths, plan, stored }: Session, _: Form, most: number): Part {
   const files = facts?.summary.files ?? [];
-  if (files.length === 0) {
-    const items = paths.map((path) => foreign(path));
-    return items.length === 0 ? null : m.list(items, most, 'file', 'plain');
-  }
+  const items = paths.map((path) => foreign(path));
+  if (files.length === 0) return items.length === 0 ? null : m.list(items, most, 'file', 'plain');
   const formats = new Map(plan?.files.map((file) => [file.path, `${file.format}, ${file.encoding}`]));
   return m.table({
     ...{ kind: 'cards', caption: html`Input files${stored && ', as the last session left them'}` },
