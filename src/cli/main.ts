@@ -51,7 +51,7 @@ export const COMMANDS = Object.entries(LOAD).map(([name, load]) => ({
 
 /** Words that users type to see the version. */
 const VERSION_WORDS = new Set(['--version', '-v', '-V', 'version']);
-/** The help of the program itself is never wider. */
+/** The width of help where no terminal has one. */
 const HELP_COLUMNS = 80;
 
 /**
@@ -133,8 +133,6 @@ function loaderFor(running: Command): Tree['load'] {
   };
 }
 
-const columnsOf = ({ isTTY, columns }: World['stdout']): number => (isTTY && columns) || HELP_COLUMNS;
-
 /**
  * The program with the names and summaries of all commands, but the flags of only the command that argv
  * calls.
@@ -165,6 +163,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
     const command = program.command(entry.name).description(entry.summary).helpGroup(entry.heading);
     if (entry.name === called) declare((await entry.load()).command, command, wire);
   }
+  const columns = (world.stdout.isTTY && world.stdout.columns) || HELP_COLUMNS;
   for (const command of [program, ...descendants(program)]) {
     command
       .exitOverride((error) => {
@@ -173,8 +172,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
       })
       .configureOutput({
         writeOut: (text) => world.stdout.write(text),
-        getOutHelpWidth: () =>
-          command === program ? Math.min(columnsOf(world.stdout), HELP_COLUMNS) : columnsOf(world.stdout),
+        getOutHelpWidth: () => columns,
         writeErr: () => {}, // `report` prints usage errors
       });
   }

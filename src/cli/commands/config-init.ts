@@ -32,12 +32,11 @@ export async function init(_: unknown, context: Context): Promise<void> {
   const content = await change(config, answers);
   await say(context, `wrote ${config.path}`);
   const { own, current } = valuesOf(content, flags);
-  const hosts: Record<string, string | null> = {};
-  for (const [key, , , what] of HOSTS) {
+  const hosts: Record<string, string | null> = { base_url: null, lookup_base_url: null };
+  for (const [key, , , what] of region === 'sandbox' ? [] : HOSTS) {
     const direct = account === null ? undefined : own(key);
-    const found = direct ?? current(`regions.${region}.${key}`) ?? null;
-    hosts[key] = region === 'sandbox' ? null : found;
-    if (region !== 'sandbox' && !found)
+    hosts[key] = direct ?? current(`regions.${region}.${key}`) ?? null;
+    if (!hosts[key])
       context.warn({ do: `region "${region}" has no ${what} yet; run`, ...settings.setHost(region, key) });
   }
   if (region !== 'sandbox' && settings.TOKEN_KEYS.every((key) => own(key) === undefined)) {

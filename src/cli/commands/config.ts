@@ -123,8 +123,8 @@ function refuseUnusable(
     throw hinted(usage(`${path} has no account "${value}"`), add);
   }
   const own = parts.at(-1)!;
-  if (parts.length === 4 || !settings.TOKEN_KEYS.some((key) => key === own)) return;
-  for (const key of settings.TOKEN_KEYS) {
+  const ways: readonly string[] = settings.TOKEN_KEYS;
+  for (const key of ways.includes(own) ? ways : []) {
     const other = [...parts.slice(0, -1), key];
     if (key === own || settings.valueAt(content, other) === undefined) continue;
     const remove = { do: 'remove that first', run: ['config', 'unset', other.join('.')] };

@@ -42,12 +42,9 @@ export async function importConfirmation(
   const to = whereTo(await context.settings());
   if (!ask) return undefined;
   return ({ plan: { requests, bytes, files, changes }, rows, continues }) => {
-    const how =
-      continues === null
-        ? `in ${count(requests, 'request')}, ${formatSize(bytes)}`
-        : `left of run ${continues}`;
+    const planned = `in ${count(requests, 'request')}, ${formatSize(bytes)}`;
     const lines = [
-      `${count(rows, 'row')} ${how}`,
+      `${count(rows, 'row')} ${continues === null ? planned : `left of run ${continues}`}`,
       `from ${files.map(({ path }) => safeLine(path)).join(', ')}`,
     ];
     if (changes) {

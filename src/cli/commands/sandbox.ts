@@ -125,9 +125,8 @@ async function dataFolder(flags: Flags, context: Context): Promise<string> {
 /** `--region-of` or `--region`. Environment and config file are not read: they do not affect the sandbox. */
 function regionIn(flags: Flags, context: Context): embedded.Region {
   const { regionOf } = given(SANDBOX_REGION, flags);
-  const { region: named } = context.flags;
   // Imports with `--region sandbox` go to the default region of the sandbox, so it means that region here.
-  const region = named === 'sandbox' ? undefined : named;
+  const region = context.flags.region === 'sandbox' ? undefined : context.flags.region;
   if (regionOf !== undefined && region !== undefined && region !== regionOf)
     throw usage(`--region ${region} and --region-of ${regionOf} cannot be combined`, 'leave one out');
   const chosen = regionOf ?? region ?? 'default';
@@ -146,13 +145,11 @@ const howToImport = (region: embedded.Region): string =>
 function refuseServerOptions(command: Command): void {
   const server = command.parent!;
   const own = new Set(command.options.map(({ long }) => long));
-  const given = server.options.find(
-    (option) => !own.has(option.long) && server.getOptionValueSource(option.attributeName()) === 'cli',
-  );
-  if (!given) return;
+  const others = server.options.filter(({ long }) => !own.has(long));
+  const given = others.find((option) => server.getOptionValueSource(option.attributeName()) === 'cli');
   const name = command.name();
-  const hint = `see profiles sandbox ${name} --help`;
-  throw usage(`${given.long} is for the server: sandbox ${name} does not take it`, hint);
+  const what = `${given?.long} is for the server: sandbox ${name} does not take it`;
+  if (given) throw usage(what, `see profiles sandbox ${name} --help`);
 }
 
 export const command = spec({
@@ -200,9 +197,9 @@ async function serve(options: embedded.SandboxOptions, context: Context): Promis
     }
     await printAddresses(sandbox, context);
     const { controlUrl, pageUrl, euUrl } = sandbox;
-    if (pageUrl !== null) await say(context, `sandbox: page ${pageUrl}`);
     const control = controlUrl === null ? '' : `, control ${controlUrl}`;
     const kept = dataDir === undefined ? 'in memory' : `in ${dataDir}`;
+    if (pageUrl !== null) await say(context, `sandbox: page ${pageUrl}`);
     await say(context, `sandbox: EU region ${euUrl}${control}; data ${kept}; press Ctrl-C to stop`);
     if (!stop.aborted) await once(stop, 'abort');
   } finally {
@@ -239,12 +236,11 @@ async function reset(data: string, context: Context, { command }: Tree): Promise
   try {
     for (const kind of state ? KINDS : []) {
       const taken = await state!.locks.take(EMBEDDED, kind, 'sandbox reset');
-      if (taken) locks.push(taken);
-      else {
-        const held = (await state!.locks.held(EMBEDDED)).find((each) => each.kind === kind)?.holder ?? 'it';
-        const hint = 'wait for it to end, or interrupt it';
-        throw new LockedError(`an import of ${kind} to the sandbox is running: ${held}`, { hint });
-      }
+      const holder = (await state!.locks.held(EMBEDDED)).find((each) => each.kind === kind)?.holder ?? 'it';
+      const hint = 'wait for it to end, or interrupt it';
+      if (!taken)
+        throw new LockedError(`an import of ${kind} to the sandbox is running: ${holder}`, { hint });
+      locks.push(taken);
     }
     const none = { companies: 0, users: 0, jobs: 0 };
     const erased = await reading(data, context, (held) => held?.reset() ?? none);

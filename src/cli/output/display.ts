@@ -43,9 +43,10 @@ export function createDisplay(view: DisplayView, { stream, mode, clock }: Displa
     opening = true;
     const own = ++opened;
     const start = await liveRegion();
-    if (!closed && own === opened && opening) stopRegion = start(stream, (size) => view.live(size));
+    if (own === opened && opening) stopRegion = start(stream, (size) => view.live(size));
   };
   const stop = (): void => {
+    opening = false;
     stopRegion?.();
     stopRegion = undefined;
   };
@@ -65,10 +66,7 @@ export function createDisplay(view: DisplayView, { stream, mode, clock }: Displa
       stream.write(mode === 'plain' ? `${timeOfDay(clock.now())} ${line}\n` : `${line}\n`);
     },
     /** Clears the live region until the next change, to make room for a question. */
-    pause: (): void => {
-      opening = false;
-      stop();
-    },
+    pause: stop,
     /** Ends the display, with the cursor shown. May be called again. */
     close: (): void => {
       closed = true;
@@ -108,18 +106,15 @@ export async function whileWaiting<T>(
 }
 
 /** Does the work, and stops it at a signal. @throws InterruptedError with the hint, if a signal ended it */
-export async function stopOnSignal<T>(
+export const stopOnSignal = <T>(
   { stop }: { stop: AbortSignal },
   work: (signal: AbortSignal) => Promise<T>,
   hint?: string,
-): Promise<T> {
-  try {
-    return await work(stop);
-  } catch (error) {
+): Promise<T> =>
+  work(stop).catch((error: unknown) => {
     if (!stop.aborted || error instanceof ProfilesError) throw error;
     throw InterruptedError.of(stop, { hint });
-  }
-}
+  });
 
 const CSI = '\u001b[';
 const NO_WRAP = `${CSI}?7l`;

@@ -26,7 +26,7 @@ export function summaryLines(facts: Facts, styles: Styles, platform: NodeJS.Plat
     headline(facts, styles) + (status === 'partial' ? `: ${outcome.why}` : ''),
     `  to        ${safeLine(serviceWords(summary, tokenFrom))}`,
     `  rows      ${rowsLine}`,
-    ...(status === 'held' ? changesLines(facts, styles) : []),
+    ...changesLines(facts, styles),
     ...(requests > 0 ? [`  requests  ${grouped(requests)}${retried}`] : []),
     ...jobLines(facts, styles),
     ...resentLines(facts, styles),
@@ -68,8 +68,8 @@ function headline({ outcome: { tone, words }, summary }: Facts, styles: Styles):
 }
 
 /** Why the import was held back, and the keys that differ in most rows. */
-function changesLines({ summary: { rows, plan } }: Facts, styles: Styles): string[] {
-  if (!plan?.changes) return [];
+function changesLines({ summary: { status, rows, plan } }: Facts, styles: Styles): string[] {
+  if (status !== 'held' || !plan?.changes) return [];
   const { keys = [] } = plan.changes;
   const classes = changesIn(plan.changes).flatMap(([name, n]) => (n > 0 ? [`${grouped(n)} ${name}`] : []));
   const shown = keys.slice(0, SHOWN_KEYS).map(({ key, rows }) => `${safeLine(key)} (${count(rows, 'row')})`);

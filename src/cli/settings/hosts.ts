@@ -73,10 +73,9 @@ export function findHost(
   const host = (text: string, from: string): string =>
     parseHost(text, from, variable(world, FLAGLESS.allowHttp.env));
   if (region.value === 'sandbox') {
-    if (given !== undefined) {
-      const hint = 'the sandbox is embedded and has its own hosts; leave one of them out';
+    const hint = 'the sandbox is embedded and has its own hosts; leave one of them out';
+    if (given !== undefined)
       throw usage(`${flag} cannot be used with region sandbox (${region.origin})`, hint);
-    }
     ignore(env, 'region sandbox is embedded and has its own hosts');
     return { value: null, origin: 'embedded' };
   }
@@ -98,7 +97,7 @@ export function findHost(
 /** The regions of the config file that have a host. */
 export const regionsWithHost = (sections: readonly Section[]): string[] => {
   const all = sections.flatMap(({ section }) => Object.entries(section.regions ?? {}));
-  return [...new Set(all.flatMap(([name, { base_url }]) => (base_url === undefined ? [] : [name])))];
+  return [...new Set(all.filter(([, hosts]) => hosts.base_url !== undefined).map(([name]) => name))];
 };
 
 /** How to set a host of a region, for the user to complete. */

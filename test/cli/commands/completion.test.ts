@@ -24,6 +24,7 @@ const NEWEST_FIRST = 32 + NO_FILES;
 
 describe('what is offered', async () => {
   const cwd = await knownMachine();
+  const APAC = ['base_url', 'lookup_base_url', 'token'].map((key) => `regions.apac.${key}`);
   const rows: [words: string[], values: string[], directive: number][] = [
     [['conf'], ['config'], NO_FILES],
     [['jo'], ['job', 'jobs'], NO_FILES],
@@ -56,6 +57,7 @@ describe('what is offered', async () => {
     [['import', 'nowhere.csv', '--id', ''], [], NO_FILES],
     [['import', '--', '--k'], [], 0],
     [['config', 'set', 'token_f'], ['token_file'], NO_FILES],
+    [['config', 'set', 'regions.ap'], APAC, NO_FILES],
     [['completion', ''], ['bash', 'zsh', 'fish', 'powershell'], NO_FILES],
     [['help', 'e'], ['exit-codes', 'environment'], NO_FILES],
     [['no-such-command', ''], [], NO_FILES],
