@@ -1,13 +1,10 @@
-/** A plan of a recorded run, with the built command: it is that of a dry run, and can be carried out. */
+/** A plan of a recorded run: it is that of a dry run, and can be carried out. */
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, describe, expect } from 'vitest';
+import { describe, expect } from 'vitest';
 import type { Sandbox } from '../../src/sandbox/index.js';
-import { built, profiles } from '../support/child.js';
-import { scratch } from '../support/cli.js';
+import { cli, scratch } from '../support/cli.js';
 import { acceptedBy, environmentOf, test } from '../support/sandbox.js';
-
-beforeAll(built);
 
 const FLAGS = ['--skip-invalid', '--chunk-size', '2'];
 
@@ -16,7 +13,7 @@ function aFolder(sandbox: Sandbox) {
   const cwd = scratch();
   writeFileSync(join(cwd, 'c.csv'), 'company_id,name\nc-1,a\n,nobody\nc-2,b\nc-3,c\nc-4,d\nc-5,e\n');
   const run = (argv: readonly string[], env: Record<string, string> = {}) =>
-    profiles(argv, { cwd, env: { ...environmentOf(sandbox), ...env } }).ended;
+    cli(argv, { cwd, env: { ...environmentOf(sandbox), ...env } });
   const plan = (name: string) => JSON.parse(readFileSync(join(cwd, name), 'utf8'));
   const importing = async (...flags: string[]) =>
     JSON.parse((await run(['import', 'c.csv', ...FLAGS, '--json', ...flags])).stdout).run as string;

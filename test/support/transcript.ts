@@ -5,7 +5,7 @@
  * Blocks named `<language> <file>` are written to that file; those above the first section are there in every section.
  * `profiles sandbox … &` serves from then on, on one port for a section, at `<base>`, `<lookups>` and `<eu>`; `sleep 2h`
  * lets time pass; `TYPED='y\n'` is what somebody at a terminal types. `<run>` and `<job>` are the ids that were printed
- * last, and `[5]` an exit code.
+ * last, and `[5]` an exit code. `sum` leaves of what an import says how it ended, and what is wrong.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
@@ -19,6 +19,9 @@ import { onOneLine } from './printed.js';
 import { sh, shellWords } from './sh.js';
 
 const FIXTURES = join(import.meta.dirname, '../../fixtures');
+const SUM =
+  "grep -e '^[✓✗!]' -e '^  rows' -e '^  requests' -e warning -e '^profiles:' | grep -v 'later rows win'";
+const PRELUDE = `FIXTURES='${FIXTURES}'; export FIXTURES; sum() { ${SUM}; };`;
 
 interface Block {
   language: string;
@@ -171,8 +174,7 @@ class Session {
 
   /** @param input what is filtered, if the exit code is that of the program before it */
   async #shell(line: string, input?: string): Promise<string> {
-    const variables = `FIXTURES='${FIXTURES}'; export FIXTURES`;
-    const { stdout, status } = await sh(`${variables}; exec 2>&1; ${line}`, { cwd: this.#cwd, input });
+    const { stdout, status } = await sh(`${PRELUDE} exec 2>&1; ${line}`, { cwd: this.#cwd, input });
     return `${stdout}${status === 0 || input !== undefined ? '' : `[${status}]\n`}`;
   }
 
