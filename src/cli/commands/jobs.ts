@@ -1,7 +1,7 @@
 /** `profiles job <id...>` shows background jobs or follows them; `profiles jobs` lists those in the state (contract §5). */
 
 import * as errors from '../../engine/errors.js';
-import { readJobs, watchJobs } from '../../engine/send/watch.js';
+import { readJobs, watchJobs } from '../../engine/send/follow.js';
 import type { Job } from '../../engine/service/contract.js';
 import { isFinal } from '../../engine/service/names.js';
 import { sameScope } from '../../engine/state/access.js';

@@ -2,7 +2,7 @@
 
 import { UsageError } from '../errors.js';
 import { numberOption } from '../options.js';
-import { watchJobs } from '../send/watch.js';
+import { watchJobs } from '../send/follow.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { systemClock } from '../util/clock.js';

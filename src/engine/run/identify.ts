@@ -6,9 +6,9 @@
 import { Exit, type ExitCode, InterruptedError, WaitTimeoutError } from '../errors.js';
 import { ID_FIELD, type Kind } from '../model.js';
 import { idHashes } from '../read/index.js';
-import { otherJobsEnded } from '../send/follow.js';
-import { type Attempted, sendRequest, UNSENT } from '../send/request.js';
-import { watchJobs } from '../send/watch.js';
+import { otherJobsEnded, watchJobs } from '../send/follow.js';
+import { type Attempted, sendRequest } from '../send/request.js';
+import { UNSENT } from '../send/request-record.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal } from '../service/names.js';

@@ -9,7 +9,7 @@ import { dialectOptions } from '../options/dialect-options.js';
 import { type ImportOptions, NUMBERS } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
-import { failedCanaries, isCanaryDue } from '../send/canary.js';
+import { failedCanaries, isCanaryDue } from '../send/next.js';
 import { isWebAddress } from '../service/address.js';
 import { sameScope } from '../state/access.js';
 import type { PlannedRequests, StoredRun } from '../state/runs.js';

@@ -8,13 +8,11 @@ import type { RequestRecord } from '../model/requests.js';
 import type { Kind } from '../model.js';
 import { typesOf } from '../plan/key-checks.js';
 import { acceptedOf, type Scanned, scansOf } from '../plan/plan.js';
-import { isCanaryDue } from '../send/canary.js';
 import type { Chunk } from '../send/chunk.js';
-import type { DeliverDeps } from '../send/follow.js';
-import { nextStep, rulesOf } from '../send/next.js';
-import { type ChunkDeps, chunksOfKind } from '../send/read-chunks.js';
+import { isCanaryDue, nextStep, rulesOf } from '../send/next.js';
+import { type ChunkDeps, chunksOf } from '../send/read-chunks.js';
 import { Remembering } from '../send/remembering.js';
-import { FOUND } from '../send/request.js';
+import { type DeliverDeps, FOUND } from '../send/request-record.js';
 import { send } from '../send/send.js';
 import type { SentIds } from '../state/sends.js';
 import type { Session } from './session.js';
@@ -47,7 +45,9 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
           return most();
         },
       };
-      yield* chunksOfKind(scanned, kind, { ...deps, limits, signal: stop });
+      yield* chunksOf(scanned, kind, { ...deps, limits, signal: stop });
+      // Nothing more is read, and the last jobs may take hours.
+      if (scanned.inputs.at(-1)?.opened.kind === kind) await deps.pool.close();
     };
     const ended = yield* send(chunks, {
       ...deps,

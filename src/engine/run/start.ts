@@ -9,7 +9,7 @@ import type { FileRows } from '../model.js';
 import { type ImportOptions, importNumbers } from '../options.js';
 import { sumRows } from '../plan/plan.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
-import { isCanaryDue } from '../send/canary.js';
+import { isCanaryDue } from '../send/next.js';
 import { type Scope, sameScope } from '../state/access.js';
 import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';

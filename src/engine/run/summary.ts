@@ -14,7 +14,7 @@ import type { FileRows, MaybeSentTwice, NotSent, Rejection, RowCounts, RunJob, S
 import { isWithin } from '../options/bounds.js';
 import type { ImportOptions, InvalidBound } from '../options.js';
 import { nextStep, rulesOf } from '../send/next.js';
-import { FOUND, UNSENT } from '../send/request.js';
+import { FOUND, UNSENT } from '../send/request-record.js';
 import { isShort } from '../service/names.js';
 import { classOf, isDoubtful, REQUESTS, requestStatus, wasAcknowledged } from '../states.js';
 import { sum } from '../util/numbers.js';

@@ -3,7 +3,7 @@
  * them.
  */
 
-import type { RequestRecord } from '../model/requests.js';
+import type { RequestRange, RequestRecord } from '../model/requests.js';
 import { ENVELOPE, envelopeBytes, ID_FIELD, type Kind } from '../model.js';
 import { append, emptyColumns, type ItemBatch, mergeUpserts, parseItem, startOf } from '../read/index.js';
 import type { RequestRows } from '../state/history.js';
@@ -101,20 +101,25 @@ export function serialize(rows: Mergeable): { body: Buffer<ArrayBuffer>; items: 
   return { body: enveloped(kind, pieces), items: items.length, merged: ends.length - items.length };
 }
 
-/** Rows of one input within a chunk. */
-export interface ChunkPart {
-  /** Index of the input in the run. */
-  input: number;
-  first_row: number;
-  /**
-   * Exclusive. The range includes rejected and unchanged rows, so that the parts of an input leave no gap.
-   */
-  end_row: number;
-  /**
-   * Index of its first item in the chunk. Its last item is the one before the first item of the next part.
-   */
-  from: number;
+/** Rows of one input; `end_row` is exclusive. */
+export type Rows = Pick<RequestRange, 'input' | 'first_row' | 'end_row'>;
+
+/** Whether a row is one of these. */
+export const isIn = ({ input, first_row, end_row }: Rows, at: Pick<LeftOut, 'input' | 'row'>): boolean =>
+  at.input === input && first_row <= at.row && at.row < end_row;
+
+/** Adds the row after those of the last range, or a range of it alone. */
+export function addRow(ranges: Rows[], input: number, row: number): void {
+  const last = ranges.at(-1);
+  if (last?.input === input && last.end_row === row) last.end_row++;
+  else ranges.push({ input, first_row: row, end_row: row + 1 });
 }
+
+/**
+ * Rows of one input within a chunk, also the rejected and unchanged ones, so that the parts of an input leave no gap. Its
+ * items begin with that of the index `from`, and end before those of the next part.
+ */
+export type ChunkPart = Rows & { from: number };
 
 /**
  * The rows of one request, from one input or several consecutive ones, with an item for each row to send.
@@ -124,10 +129,9 @@ export interface ChunkPart {
 export interface Chunk extends Body {
   /** At least one, in order. */
   parts: ChunkPart[];
-  /** Number of rows that the service already has. They are not among the items. */
+  /** Rows that the service already has, and their number. They are not among the items. */
+  same: Rows[];
   unchanged: number;
-  /** For each item: how many of them are between it and the next one. */
-  after: Uint32Array;
   /** Rows that are not sent because a later request has sent their ids. In order; not among the items. */
   leftOut: LeftOut[];
   /** Why the service rejected its rows before, as they are: they are not sent. Null if they are. */
@@ -167,27 +171,26 @@ export const rowsIn = (chunk: Chunk, part: number): Float64Array => inPart(chunk
 export const rangesToRecord = (chunk: Chunk): RequestRecord['more'] =>
   chunk.parts.map(({ input, first_row, end_row }, part) => {
     const sent = inPart(chunk, part, chunk.lines);
-    const left = chunk.leftOut.filter((row) => row.input === input).map(({ line }) => line);
+    const left = leftIn(chunk.leftOut, chunk.parts[part]!);
     const lines = sent.length > 0 ? sent : left;
     const [first_line, last_line] = [lines[0] ?? 0, lines.at(-1) ?? 0];
     return { input, first_row, end_row, first_line, last_line, rows: sent.length };
   });
 
+const leftIn = (leftOut: readonly LeftOut[], part: Rows): number[] =>
+  leftOut.filter((row) => isIn(part, row)).map(({ line }) => line);
+
 /** The rows of a chunk, as the state records them for the history. */
 export function rowsToRecord(chunk: Chunk): RequestRows {
+  const { ids, parts } = chunk;
   const listed = (before: LeftOut['before']): RequestRows['leftOut'] => {
     const rows = chunk.leftOut.filter((row) => row.before === before);
-    const of = (input: number): number[] => rows.flatMap((row) => (row.input === input ? [row.line] : []));
-    return {
-      ids: BigUint64Array.from(rows, ({ id }) => id),
-      lines: chunk.parts.map(({ input }) => ({ input, lines: of(input) })),
-    };
+    const lines = parts.map((part) => ({ input: part.input, lines: leftIn(rows, part) }));
+    return { ids: BigUint64Array.from(rows, ({ id }) => id), lines };
   };
+  const lines = parts.map(({ input }, part) => ({ input, lines: inPart(chunk, part, chunk.lines) }));
   return {
-    sent: {
-      ids: chunk.ids,
-      lines: chunk.parts.map(({ input }, part) => ({ input, lines: inPart(chunk, part, chunk.lines) })),
-    },
+    sent: { ids, lines },
     leftOut: listed(null),
     overtaken: listed('submitted'),
     doubtful: listed('unknown'),

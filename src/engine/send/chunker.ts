@@ -8,7 +8,8 @@ import type { RequestRecord } from '../model/requests.js';
 import { envelopeBytes, type Kind } from '../model.js';
 import { type ItemBatch, select, startOf } from '../read/index.js';
 import { isInDoubt, requestStatus } from '../states.js';
-import { bodyOf, type Chunk, type ChunkPart, extend, type Stretch } from './chunk.js';
+import { sum } from '../util/numbers.js';
+import { addRow, bodyOf, type Chunk, type ChunkPart, extend, type Rows, type Stretch } from './chunk.js';
 
 /** The limits of a request, read when a chunk begins: they may become lower meanwhile. */
 export interface Limits {
@@ -40,13 +41,11 @@ export interface ChunkRules {
 export interface InputBatch {
   input: number;
   batch: ItemBatch;
-  /** Called when nothing refers to the batch anymore, so that its memory can be used again. */
-  done?: () => void;
 }
 
 /**
  * Splits the batches of all inputs of one kind into chunks. A chunk may span several inputs. Stops reading
- * when its consumer stops.
+ * when its consumer stops. When it asks for the next batch, nothing refers to the last one anymore.
  */
 export async function* splitIntoChunks(
   batches: AsyncIterable<InputBatch> | Iterable<InputBatch>,
@@ -57,31 +56,19 @@ export async function* splitIntoChunks(
   let draft = null as Draft | null;
   /** The recorded request of the last row, and whether its rows are left as they are. */
   let [request, isDone]: [RequestRecord | null, boolean] = [null, false];
-  /** The `done` callbacks of batches that were read, and that the draft still refers to. */
-  const done: (() => void)[] = [];
-  const cut = (whole: Draft): Chunk => {
-    const chunk = whole.cut();
-    draft = null;
-    for (const free of done.splice(0)) free();
-    return chunk;
-  };
-  for await (const { input, batch, done: free } of batches) {
+  for await (const { input, batch } of batches) {
     for (let at = 0; at < batch.ends.length; at++) {
       const found = recordedAt(input, batch.rows[at]!);
-      if (found !== request) {
-        if (draft) yield cut(draft);
-        [request, isDone] = [found, found !== null && !isSentAgain(found)];
-      }
-      if (isDone) continue;
-      if (draft && !draft.accepts(batch, at)) yield cut(draft);
-      draft ??= new Draft(rules, request);
-      draft.add(input, batch, at);
+      const isSame = found === request;
+      if (!isSame) [request, isDone] = [found, found !== null && !isSentAgain(found)];
+      if (draft && isSame && draft.add(input, batch, at)) continue;
+      if (draft) yield draft.cut();
+      draft = isDone ? null : new Draft(rules, request);
+      draft?.add(input, batch, at);
     }
-    const isNeeded = draft?.leave(batch) ?? false;
-    if (free && isNeeded) done.push(free);
-    else free?.();
+    draft?.leave(batch);
   }
-  if (draft) yield cut(draft);
+  if (draft) yield draft.cut();
 }
 
 /**
@@ -111,14 +98,10 @@ class Draft {
   /** Bytes of the body: envelope, items, and a comma after each item. */
   #bytes: number;
   #items = 0;
-  #unchanged = 0;
-  /** By item: the unchanged rows after it. */
-  readonly #after = new Map<number, number>();
+  readonly #same: Rows[] = [];
   #rejected: string | null = null;
   readonly #parts: ChunkPart[] = [];
   readonly #limits: Limits;
-  /** The last part. */
-  #part!: ChunkPart;
 
   constructor(
     private readonly rules: ChunkRules,
@@ -130,77 +113,49 @@ class Draft {
   }
 
   /**
-   * Whether the next row belongs to it: it fits the limits, or the request is repeated, which keeps all its rows. The first
-   * item always fits, because the plan has rejected rows that are too large. Rows that were rejected before have chunks of
-   * their own.
+   * Adds a row, to be sent or unchanged, if it fits the limits. A request that is repeated keeps all its rows, and the
+   * first item always fits, because the plan has rejected rows that are too large. Rows that were rejected before have
+   * chunks of their own, but those of a request that may have arrived are sent again in any case.
+   * @returns whether it was added
    */
-  accepts(batch: ItemBatch, at: number): boolean {
-    const { items, bytes } = this.#limits;
-    if (this.recorded || this.#items === 0) return true;
-    // No comma after the last item.
-    if (this.#items >= items || this.#bytes + batch.ends[at]! - startOf(batch, at) - 1 > bytes) return false;
-    return (
-      !this.rules.rejectionOf ||
-      this.#isUnchanged(batch, at) ||
-      this.#rejected === this.#rejectionOf(batch, at)
-    );
-  }
-
-  #isUnchanged(batch: ItemBatch, at: number): boolean {
-    const { repeats, isUnchanged } = this.rules;
-    if (this.#isRepeated(batch, at)) return repeats?.isUnchanged(batch.ids[at]!) ?? false;
-    return isUnchanged?.(batch, at) ?? false;
-  }
-
-  #isRepeated({ ids }: ItemBatch, at: number): boolean {
-    const { duplicates } = this.rules;
-    return duplicates.count > 0 && duplicates.repeated.has(ids[at]!);
-  }
-
-  /** Rows of a recorded request that may have arrived are sent again in any case. */
-  #rejectionOf(batch: ItemBatch, at: number): string | null {
-    const { rejectionOf } = this.rules;
+  add(input: number, batch: ItemBatch, at: number): boolean {
+    const { duplicates, repeats, isUnchanged, rejectionOf } = this.rules;
+    const [id, row] = [batch.ids[at]!, batch.rows[at]!];
+    const size = batch.ends[at]! - startOf(batch, at);
+    const isRepeated = duplicates.count > 0 && duplicates.repeated.has(id);
+    const isSame = (isRepeated ? repeats?.isUnchanged(id) : isUnchanged?.(batch, at)) ?? false;
     const isNew = this.recorded === null || this.recorded.state === 'withdrawn';
-    return (rejectionOf && isNew && !this.#isRepeated(batch, at) && rejectionOf(batch, at)) || null;
+    const rejected = (!isSame && isNew && !isRepeated && rejectionOf?.(batch, at)) || null;
+    if (!this.recorded && this.#items > 0) {
+      // No comma after the last item.
+      if (this.#items >= this.#limits.items || this.#bytes + size - 1 > this.#limits.bytes) return false;
+      if (!isSame && this.#rejected !== rejected) return false;
+    }
+    let part = this.#parts.at(-1);
+    if (part?.input !== input) {
+      part = { input, first_row: row, end_row: row, from: this.#items };
+      this.#parts.push(part);
+    }
+    part.end_row = row + 1;
+    if (isSame) addRow(this.#same, input, row);
+    else {
+      if (isRepeated) this.#shared.add(id);
+      // A planned request is sent unless all its rows were rejected.
+      this.#rejected = this.#items === 0 || this.#rejected === rejected ? rejected : null;
+      this.#bytes += size;
+      this.#items++;
+      extend(this.#stretches, batch, at);
+    }
+    return true;
   }
 
-  /** Adds a row: to be sent, or unchanged. */
-  add(input: number, batch: ItemBatch, at: number): void {
-    const row = batch.rows[at]!;
-    const last = this.#items - 1;
-    if (this.#part?.input !== input) {
-      this.#part = { input, first_row: row, end_row: row, from: this.#items };
-      this.#parts.push(this.#part);
-    }
-    this.#part.end_row = row + 1;
-    if (this.#isUnchanged(batch, at)) {
-      this.#unchanged++;
-      if (last >= 0) this.#after.set(last, (this.#after.get(last) ?? 0) + 1);
-      return;
-    }
-    if (this.#isRepeated(batch, at)) this.#shared.add(batch.ids[at]!);
-    const rejected = this.#rejectionOf(batch, at);
-    // A planned request is sent unless all its rows were rejected.
-    this.#rejected = this.#items === 0 || this.#rejected === rejected ? rejected : null;
-    this.#bytes += batch.ends[at]! - startOf(batch, at);
-    this.#items++;
-    extend(this.#stretches, batch, at);
-  }
-
-  /**
-   * Call this after the last row of a batch. If the chunk needs less than half of the batch, copies that
-   * part.
-   * @returns whether the chunk still refers to the batch
-   */
-  leave(batch: ItemBatch): boolean {
+  /** Call this after the last row of a batch: copies what the chunk needs of it. */
+  leave(batch: ItemBatch): void {
     const mine = this.#stretches.filter((stretch) => stretch.batch === batch);
-    const needed = mine.reduce((sum, { from, to }) => sum + to - from, 0);
-    if (2 * needed > batch.ends.length) return true;
-    if (needed === 0) return false;
+    if (mine.length === 0) return;
     const ranges = mine.map(({ from, to }) => [from, to] as const);
-    const copy = select(batch, ranges);
-    this.#stretches.splice(-mine.length, mine.length, { batch: copy, from: 0, to: needed });
-    return false;
+    const copy = { batch: select(batch, ranges), from: 0, to: sum(mine, ({ from, to }) => to - from) };
+    this.#stretches.splice(-mine.length, mine.length, copy);
   }
 
   /** Makes the chunk. The draft must not be used afterwards. */
@@ -208,18 +163,16 @@ class Draft {
     const { recorded } = this;
     if (recorded) {
       // A repeated request keeps its recorded range, even if rows at its start or end were rejected.
-      const [first] = this.#parts;
+      const [first, end] = [this.#parts[0]!, this.#parts.at(-1)!];
       const last = recorded.more.at(-1) ?? recorded;
-      if (first!.input === recorded.input) first!.first_row = recorded.first_row;
-      if (this.#part.input === last.input) this.#part.end_row = last.end_row;
+      if (first.input === recorded.input) first.first_row = recorded.first_row;
+      if (end.input === last.input) end.end_row = last.end_row;
     }
-    const after = new Uint32Array(this.#items);
-    for (const [at, rows] of this.#after) after[at] = rows;
     return {
       ...bodyOf(this.rules.kind, this.#stretches),
-      after,
       parts: this.#parts,
-      unchanged: this.#unchanged,
+      same: this.#same,
+      unchanged: sum(this.#same, ({ first_row, end_row }) => end_row - first_row),
       leftOut: [],
       rejected: this.#rejected,
       shared: this.#shared,

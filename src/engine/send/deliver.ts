@@ -7,14 +7,42 @@ import { type RequestRecord, rangesOf } from '../model/requests.js';
 import { failureReason } from '../service/names.js';
 import { requestStatus, wasAcknowledged } from '../states.js';
 import { count } from '../util/numbers.js';
-import { checkCanary, isCanaryDue } from './canary.js';
 import { type Chunk, rowsToRecord } from './chunk.js';
-import { type DeliverDeps, pathsOf, whereIs } from './follow.js';
-import { failureOf, failureText, isAboutRows, nextStep, rulesOf, type Step, starts } from './next.js';
+import {
+  checkCanary,
+  failureOf,
+  failureText,
+  foundIn,
+  isAboutRows,
+  isCanaryDue,
+  mayIsolate,
+  nextStep,
+  rulesOf,
+  type Step,
+  starts,
+} from './next.js';
 import { divide, pick } from './pick.js';
-import { leaveOut, markSent, newRecord, type Prepared, prepare, repeated } from './request-record.js';
-import { Search, type Searches } from './search.js';
-import { sendAndFollow } from './submit.js';
+import { sendAndFollow } from './request.js';
+import {
+  type DeliverDeps,
+  leaveOut,
+  markSent,
+  newRecord,
+  type Prepared,
+  prepare,
+  repeated,
+  whereIs,
+} from './request-record.js';
+
+/** What the searches for rows at fault of one sender share. */
+export class Searches {
+  /** Number of failed requests by failure (`failureOf`). */
+  readonly alike = new Map<string | null, number>();
+  /** Each running search, until it has ended. */
+  readonly underWay = new Set<Promise<void>>();
+  /** Whether it was said that none begins. */
+  isGivenUp = false;
+}
 
 /** @throws ProfilesError when the run cannot continue */
 export async function deliver(
@@ -25,62 +53,72 @@ export async function deliver(
 ): Promise<void> {
   if (given.rejected !== null) return rejectAgain(given, given.rejected, deps);
   const chunk = await leaveOut(given, given.recorded, deps);
-  let first = given.recorded ? null : ((chunk === given ? ahead : undefined) ?? prepare(chunk));
+  const first = given.recorded ? null : ((chunk === given ? ahead : undefined) ?? prepare(chunk));
   // What is not begun is not recorded, so that it counts as unsent.
   if (deps.stop.aborted || deps.abort.aborted) return;
   const { seq } = given.recorded ?? newRecord(chunk, first!.content, deps);
-  const search = new Search(searches, seq, deps);
-  const delivery = new Delivery(chunk, seq, deps, search);
-  try {
-    while (!deps.stop.aborted && !deps.abort.aborted) {
-      const root = deps.requests.of(seq)!;
-      const step = nextStep(root, deps.requests, rulesOf(delivery.options, deps.mostItems()));
-      if (!step) return search.tellEnd(root);
-      await delivery.take(step, first);
-      first = null;
-    }
-  } finally {
-    search.close();
-  }
+  await new Delivery(chunk, seq, deps, searches).run(first);
 }
 
 class Delivery {
   #error: ServiceError | null = null;
   #isGivenUp = false;
+  /** Numbers of the failed requests in whose rows a search may look. */
+  readonly #allowed = new Set<number>();
+  #isTold = false;
+  /** Ends the search. */
+  #close = (): void => {};
 
   /** @param chunk all rows of the request `seq` */
   constructor(
     private readonly chunk: Chunk,
     private readonly seq: number,
     private readonly deps: DeliverDeps,
-    private readonly search: Search,
+    private readonly searches: Searches,
   ) {}
-
-  /** Once a search may not begin, what failed stays as it is. */
-  get options(): DeliverDeps['options'] {
-    const { options } = this.deps;
-    return this.#isGivenUp ? { ...options, onFailure: 'stop' } : options;
-  }
 
   get #root(): RequestRecord {
     return this.deps.requests.of(this.seq)!;
   }
 
-  /** @param prepared of a request that is sent for the first time */
-  async take(step: Step, prepared: Prepared | null): Promise<void> {
+  /** Once a search may not begin, what failed stays as it is. */
+  get #options(): DeliverDeps['options'] {
+    const { options } = this.deps;
+    return this.#isGivenUp ? { ...options, onFailure: 'stop' } : options;
+  }
+
+  /** @param first of a request that is sent for the first time */
+  async run(first: Prepared | null): Promise<void> {
+    const { requests, stop, abort } = this.deps;
+    try {
+      for (let prepared = first; !stop.aborted && !abort.aborted; prepared = null) {
+        const step = nextStep(this.#root, requests, rulesOf(this.#options, this.deps.mostItems()));
+        if (step) await this.#take(step, prepared);
+        else if (this.#isTold) return this.#tell((where) => `${where}: ${foundIn(this.#root, requests)}`);
+        else return;
+      }
+    } finally {
+      this.#close();
+    }
+  }
+
+  async #take(step: Step, prepared: Prepared | null): Promise<void> {
     const { requests, options } = this.deps;
     const { request, source } = step;
     const isPlanned = requestStatus(request) === 'planned';
-    if (options.onFailure === 'isolate') {
-      if (starts(step) && !(await this.search.mayBegin(source ?? request))) {
+    if (this.#options.onFailure === 'isolate') {
+      if (starts(step) && !(await this.#mayBegin(source ?? request))) {
         this.#isGivenUp = true;
         // What a job failed stays so.
         if (this.#error) throw this.#refusal(request, this.#error);
         return;
       }
-      if (source || step.do === 'repeat') this.search.tell();
+      if (!this.#isTold && (source || step.do === 'repeat')) {
+        this.#isTold = true;
+        this.#tell((where) => `looking for the rows at fault in ${where}`);
+      }
     }
-    const rows = request.seq === this.seq ? this.chunk : this.#rowsOf(request);
+    const rows = request.seq === this.seq ? this.chunk : pick(this.chunk, rangesOf(request));
     const isOlder = !isPlanned && rows.leftOut.length > request.left_out;
     // Others have sent newer data of some of its rows since it failed: these are not at fault, and what is left is sent.
     if (step.do === 'repeat' || (isOlder && step.do !== 'send' && step.do !== 'leave'))
@@ -111,6 +149,44 @@ class Delivery {
     }
   }
 
+  /**
+   * Whether a search may begin. Waits for running searches: if one completes a request, single rows are at
+   * fault. Says once that none begins.
+   * @param source the request that failed
+   */
+  async #mayBegin(source: RequestRecord): Promise<boolean> {
+    if (this.#allowed.has(source.seq)) return true;
+    // A search that waits for others is not one that others wait for, nor one that it waits for itself.
+    this.#close();
+    const { alike, underWay } = this.searches;
+    const failure = failureOf(source);
+    const failed = (alike.get(failure) ?? 0) + 1;
+    alike.set(failure, failed);
+    while (!mayIsolate(failed, this.deps.requests)) {
+      if (underWay.size > 0) {
+        await Promise.race(underWay);
+        continue;
+      }
+      if (!this.searches.isGivenUp) this.deps.emit(NOT_STARTED);
+      this.searches.isGivenUp = true;
+      return false;
+    }
+    const ended = new Promise<void>((resolve) => {
+      this.#close = () => {
+        underWay.delete(ended);
+        resolve();
+      };
+    });
+    underWay.add(ended);
+    this.#allowed.add(source.seq);
+    return true;
+  }
+
+  /** Tells of the search in the rows of the request. */
+  #tell(what: (where: string) => string): void {
+    this.deps.emit({ type: 'notice', message: what(whereIs(this.#root, this.deps)) });
+  }
+
   /** Sends a request, or follows one that was sent. */
   async #send(
     whole: Chunk,
@@ -118,14 +194,17 @@ class Delivery {
     source: RequestRecord | null,
     prepared: Prepared | null,
   ): Promise<void> {
-    const { requests, isCanary, run } = this.deps;
-    const { onFailure } = this.options;
+    const { emit } = this.deps;
+    const { onFailure } = this.#options;
     const rows = prepared ? whole : await leaveOut(whole, this.#root, this.deps, given);
     const made = prepared ?? prepare(rows);
     const record = prepared ? given : await repeated(rows, made.content, given, this.deps);
-    const deps = source && onFailure === 'isolate' ? this.search.deps : this.deps;
-    const { chunk, error } = await sendAndFollow(rows, made, record, deps);
-    if (isCanary) checkCanary(run, requests, pathsOf(this.deps));
+    const isSearch = source !== null && onFailure === 'isolate';
+    const { chunk, error } = await sendAndFollow(rows, made, record, {
+      ...this.deps,
+      emit: (event) => emit(isSearch && event.type === 'job' ? { ...event, searching: true } : event),
+    });
+    checkCanary(this.deps);
     if (!error) return;
     Object.assign(record, { failure: failureText(error), reason: error.message });
     if (error.status === 413 && record.rows > 1) {
@@ -148,10 +227,8 @@ class Delivery {
     if (!halves) return this.#reject(rows, request, `; ${count(request.rows, 'item')} fail only together`);
     // What may have arrived stays in doubt: its parts have that from it.
     if (requestStatus(request) === 'planned') request.state = 'divided';
-    const [left, right] = halves.map((ranges) => pick(rows, ranges)) as [Chunk, Chunk];
-    left.unchanged = Math.min(left.unchanged, rows.unchanged);
-    right.unchanged = rows.unchanged - left.unchanged;
-    return this.#replace(request, [left, right]);
+    const parts = halves.map((ranges) => pick(rows, ranges));
+    return this.#replace(request, parts);
   }
 
   /** Records a request and those that have its rows instead, in one transaction. */
@@ -190,17 +267,14 @@ class Delivery {
       problem: { code: 'request_refused', run: this.deps.run },
     });
   }
-
-  /**
-   * The rows of a part. With `changedOnly`, some of its rows may have become unchanged since it was recorded. `pick` may
-   * attribute such rows to a neighboring request, so they are counted here as the difference to the recorded number.
-   */
-  #rowsOf(record: RequestRecord): Chunk {
-    const rows = pick(this.chunk, rangesOf(record));
-    const had = record.rows + record.merged + record.unchanged + record.left_out;
-    return { ...rows, unchanged: had - rows.lines.length - rows.leftOut.length };
-  }
 }
+
+const NOT_STARTED = {
+  type: 'warning',
+  message:
+    'did not look for the rows at fault: no request of this run has completed, and three or more failed in the same way; the service or the mapping is at fault',
+  problem: { code: 'isolation_not_started' },
+} as const;
 
 /** Rejects rows that the service rejected before, without sending them. */
 async function rejectAgain(chunk: Chunk, reason: string, deps: DeliverDeps): Promise<void> {

@@ -1,66 +1,163 @@
 /**
- * Follows the jobs of requests to their ends, and reports requests and jobs from their records. Waits for unfinished
- * jobs of other runs (contract §4 "Across runs"): a request that shares an id with such a job must wait for its end,
- * because the service may process two jobs in any order.
+ * Follows jobs until they end (contract §3 "Follow", §5; spec: Endpoint 4): those of requests, which are reported from their
+ * records, and unfinished jobs of other runs (contract §4 "Across runs"): a request that shares an id with such a job must
+ * wait for its end, because the service may process two jobs in any order.
  */
-
-import type { ImportEvent } from '../events.js';
+import { setMaxListeners } from 'node:events';
+import { ServiceError, WaitTimeoutError } from '../errors.js';
 import { isImpossible, placeOf, placeText, type RequestRecord, runJob } from '../model/requests.js';
-import type { RunRequests, Totals } from '../model/run-requests.js';
 import type { Kind } from '../model.js';
-import type { ImportOptions, SendOptions } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal, isShort } from '../service/names.js';
 import type { OpenJob } from '../state/sends.js';
-import type { Scope, State } from '../state/state.js';
+import { Channel } from '../util/channel.js';
 import type { Clock } from '../util/clock.js';
 import { count } from '../util/numbers.js';
-import type { Chunk } from './chunk.js';
-import type { Remembering } from './remembering.js';
-import { missingJobs, watchJobs } from './watch.js';
+import { isCanaryDue } from './next.js';
+import { type DeliverDeps, pathsOf } from './request-record.js';
 
-export interface DeliverDeps {
-  run: string;
-  scope: Scope;
-  state: State;
-  client: ServiceClient;
+type Client = Pick<ServiceClient, 'job'>;
+
+export interface WatchOptions {
   clock: Clock;
-  random: () => number;
-  /** `plan`: its requests must be sent as planned. */
-  options: SendOptions & Pick<ImportOptions, 'plan'>;
-  /** Whether a canary is being sent. If it does not complete, the run ends. */
-  isCanary: boolean;
-  /** The most items that a request may have now. */
-  mostItems(): number;
-  /** Called when the service refused a request with this many items as too large. */
-  tooLarge(items: number): void;
-  /** All requests of the run. New ones are added here. */
-  requests: RunRequests;
-  /** Totals of `requests`. */
-  totals: Totals;
-  inputs: readonly { path: string; kind: Kind }[];
-  /** Makes the fingerprints of requests of this kind. */
-  remembering: Remembering;
+  /** Ends the watch. The generator then throws its reason. */
+  signal?: AbortSignal;
+  /** Fixed time between two polls of a job, in milliseconds, at least 1. Default: `pollInterval`. */
+  intervalMs?: number | null;
+  /** Monotonic time at which waiting ends with `WaitTimeoutError`. */
+  deadlineMs?: number | null;
   /**
-   * Returns a function that finds the run that sent an id later: after this request, which is sent again, or for rows
-   * that are sent for the first time, after the data of this run was read. Null if nothing was sent later.
+   * Records whether a job answers 404, which may be temporary, so that the time that it may do so does not start again in
+   * the next process. Without it, a 404 is thrown at once.
+   * @returns when it first did so, milliseconds since the epoch
    */
-  sentLater(again: RequestRecord | null): Promise<((id: bigint) => string | null) | null>;
-  /** Ids that a run which this one has replaced may have sent, each with the reason. */
-  lost: ReadonlyMap<bigint, string>;
-  /** Number of rows to send from all inputs, for progress events. */
-  totalRows: number;
-  emit(event: ImportEvent): void;
-  /** Ends all waiting, but not requests in flight. */
-  stop: AbortSignal;
-  /** Ends requests in flight. */
-  abort: AbortSignal;
-  /**
-   * Writes the rows of a request that the service refused for good to the rejects file.
-   * @param of during a search for rows at fault, the chunk that contains them: more of its rows may follow
-   */
-  reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void, of?: Chunk): Promise<void>;
+  missing?: ((job_id: string, isMissing: boolean) => Promise<number>) | undefined;
+}
+
+/** How long a job may answer 404 before it counts as missing (contract §4), milliseconds. */
+const MISSING_GRACE_MS = 60_000;
+
+/** The most open polls of a client. Without a limit, a hundred jobs would be a burst of requests. */
+const AT_ONCE = 8;
+
+/**
+ * A job that has changed, or that the service no longer has (`missing`). `job_id` is the id in the request, even if the
+ * record has another one.
+ */
+export type JobSnapshot = { job_id: string } & ({ missing: false; job: Job } | { missing: true });
+
+/** Milliseconds until the next poll of a job: a tenth of the time that it has been polled, from 200 ms to 10 s. */
+export const pollInterval = (ageMs: number): number => Math.min(10_000, Math.max(200, ageMs / 10));
+
+/**
+ * Yields the record of a job whenever its status or `completed_rows` has changed. Ends when all jobs have
+ * ended or are missing.
+ * @param jobs ids, or records that are known already and are not yielded again
+ * @throws WaitTimeoutError at the deadline; the first error of `client.job`; the reason of the signal
+ */
+export async function* watchJobs(
+  client: Client,
+  jobs: readonly (string | Job)[],
+  { clock, signal, deadlineMs, intervalMs, missing }: WatchOptions,
+): AsyncGenerator<JobSnapshot> {
+  /** Unfinished jobs, and their last records. */
+  const open = new Map<string, Job | undefined>();
+  for (const job of jobs) {
+    const [id, last] = typeof job === 'string' ? [job, undefined] : [job.job_id, job];
+    if (!last || !isFinal(last.status)) open.set(id, last);
+  }
+  if (open.size === 0) return;
+  signal?.throwIfAborted();
+  const over = new AbortController();
+  const either = AbortSignal.any([over.signal, ...(signal ? [signal] : [])]);
+  setMaxListeners(0, either); // one for each job; Node warns beyond ten
+  if (deadlineMs != null) {
+    const end = (): void => over.abort(timedOut(open));
+    clock.sleep(Math.max(0, deadlineMs - clock.monotonic()), either).then(end, () => {}); // it has ended
+  }
+  const snapshots = new Channel<JobSnapshot>();
+  const aborted = new Promise<never>((_, reject) =>
+    // Without `once`, Node keeps the signal, and through the stack of its reason all that waited for these jobs.
+    either.addEventListener('abort', () => reject(either.reason), { once: true }),
+  );
+  const ended = Promise.race([Promise.all(Array.from(open.keys(), follow)), aborted]);
+  ended.finally(() => snapshots.close()).catch(() => {}); // thrown below
+  try {
+    yield* snapshots;
+    await ended;
+  } finally {
+    over.abort();
+  }
+
+  async function follow(id: string): Promise<void> {
+    const since = clock.monotonic();
+    const pause = (): Promise<void> =>
+      clock.sleep(Math.max(1, intervalMs ?? pollInterval(clock.monotonic() - since)), either);
+    /** The monotonic time of the first 404; null once the job has answered. */
+    let missingSince: number | null | undefined;
+    // A known record was read a moment ago, so its first poll can wait.
+    if (open.get(id)) await pause();
+    for (; open.has(id); await pause()) {
+      const job = await poll(client, id, either).catch((error: unknown) => {
+        if (!missing || !(error instanceof ServiceError && error.status === 404)) throw error;
+      });
+      if (!job) {
+        const now = clock.monotonic();
+        missingSince ??= now - Math.max(0, clock.now() - (await missing!(id, true)));
+        if (now - missingSince < MISSING_GRACE_MS) continue;
+        snapshots.push({ job_id: id, missing: true });
+        open.delete(id);
+        return;
+      }
+      if (missingSince !== null) await missing?.(id, false);
+      missingSince = null;
+      const last = open.get(id);
+      const isSame =
+        last?.status === job.status && (last.completed_rows ?? null) === (job.completed_rows ?? null);
+      open.set(id, job);
+      if (!isSame) snapshots.push({ job_id: id, missing: false, job });
+      if (!isFinal(job.status)) continue;
+      open.delete(id);
+      return;
+    }
+  }
+}
+
+/**
+ * Reads the current records of jobs, in the order of `ids`. The first request that fails ends the others and
+ * their retries.
+ * @throws the first error of `client.job`; the reason of the signal
+ */
+export async function readJobs(client: Client, ids: readonly string[], signal: AbortSignal): Promise<Job[]> {
+  const over = new AbortController();
+  const either = AbortSignal.any([over.signal, signal]);
+  return Promise.all(ids.map((id) => poll(client, id, either))).finally(() => over.abort());
+}
+
+/** The open polls of each client. */
+const polls = new WeakMap<Client, Set<Promise<unknown>>>();
+
+/** Polls a job, as soon as fewer than `AT_ONCE` polls are open. */
+async function poll(client: Client, id: string, signal: AbortSignal): Promise<Job> {
+  const open = polls.get(client) ?? new Set();
+  polls.set(client, open);
+  while (open.size >= AT_ONCE) await Promise.race(open);
+  signal.throwIfAborted();
+  const answer = client.job(id, signal);
+  const ended: Promise<unknown> = answer.catch(() => {}).finally(() => open.delete(ended));
+  open.add(ended);
+  return answer;
+}
+
+function timedOut(jobs: ReadonlyMap<string, Job | undefined>): WaitTimeoutError {
+  const ids = [...jobs.keys()];
+  const [last] = jobs.values();
+  const which = ids.length === 1 ? `job ${ids[0]} is` : `${ids.length} jobs are`;
+  const status = ids.length === 1 && last ? ` (${last.status})` : '';
+  return new WaitTimeoutError(`waiting timed out; ${which} unfinished${status} and will continue`, {
+    problem: { code: 'jobs_unfinished', jobs: ids },
+  });
 }
 
 /**
@@ -88,7 +185,7 @@ export async function follow(records: readonly RequestRecord[], deps: DeliverDep
   }
   const jobs = [...ofJob.values()].map(([record]) => record!.job!);
   const { intervalMs } = deps.options;
-  const how = { clock, signal: stop, intervalMs, missing: missingJobs(state, scope) };
+  const how = { clock, signal: stop, intervalMs, missing: state.jobs.missing.bind(state.jobs, scope) };
   for await (const seen of watchJobs(client, jobs, how)) {
     const { job_id } = seen;
     for (const record of ofJob.get(job_id)!) {
@@ -96,18 +193,12 @@ export async function follow(records: readonly RequestRecord[], deps: DeliverDep
       const job = seen.missing ? { ...record.job!, status: 'unknown' } : { ...seen.job, job_id };
       await see(record, job, seen.missing);
       // No warning for a canary: it ends the run with an error of its own, and a resume sends its rows again.
-      if (!seen.missing || deps.isCanary) continue;
+      if (!seen.missing || isCanaryDue(deps.options.canary, deps.requests)) continue;
       const message = `job ${job_id} no longer exists at the service; its ${count(record.rows, 'row')} will not be sent again`;
       deps.emit({ type: 'warning', message });
     }
   }
 }
-
-/** The lines of a request, for messages. */
-export const whereIs = (record: RequestRecord, deps: Pick<DeliverDeps, 'inputs'>): string =>
-  placeText(placeOf(record, pathsOf(deps)));
-
-export const pathsOf = ({ inputs }: Pick<DeliverDeps, 'inputs'>): string[] => inputs.map(({ path }) => path);
 
 export function reportSubmitted(kind: Kind, record: RequestRecord, { totals, ...deps }: DeliverDeps): void {
   totals.count(record);
@@ -159,7 +250,10 @@ export async function otherJobsEnded(kind: Kind, ids: BigUint64Array, deps: Othe
   const jobs = new Map(open.holding(ids).map((job) => [job.job_id, job]));
   const announced = new Set<string>();
   const how = { clock, signal, deadlineMs, intervalMs: options.intervalMs };
-  const watching = watchJobs(client, [...jobs.keys()], { ...how, missing: missingJobs(state, scope) });
+  const watching = watchJobs(client, [...jobs.keys()], {
+    ...how,
+    missing: state.jobs.missing.bind(state.jobs, scope),
+  });
   for await (const seen of watching) {
     const { job_id } = seen;
     const job = jobs.get(job_id)!;

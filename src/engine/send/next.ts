@@ -3,11 +3,13 @@
  * became of them so far decides. A request with one part is sent again as it was, which begins a search for rows at fault;
  * one with several parts was divided.
  */
-import type { ServiceError } from '../errors.js';
+import { CanaryError, Exit, type ServiceError } from '../errors.js';
 import type { RequestRecord } from '../model/requests.js';
-import type { RunRequests } from '../model/run-requests.js';
+import { isCompleted, type RunRequests } from '../model/run-requests.js';
 import type { SendOptions } from '../options.js';
 import { isInDoubt, requestStatus } from '../states.js';
+import { count, grouped, sum } from '../util/numbers.js';
+import { type DeliverDeps, whereIs } from './request-record.js';
 
 export interface Step {
   /**
@@ -149,3 +151,54 @@ const ALIKE = 3;
  */
 export const mayIsolate = (alike: number, requests: RunRequests): boolean =>
   alike < ALIKE || requests.hasCompleted;
+
+/**
+ * The canary (contract §3 "Plan, then send", 4) is the first request of a run, which must complete before anything else is
+ * sent. The state has no mark for it: until a request has completed, the next one is the canary.
+ * @param items value of the option `canary`: its number of items
+ */
+export const isCanaryDue = (items: number | null | undefined, requests: RunRequests): boolean =>
+  items != null && !requests.hasCompleted;
+
+/** Canaries that ended without completing. Their rows are sent again as the new canary. */
+export const failedCanaries = (requests: RunRequests): RequestRecord[] =>
+  requests.ends.filter((r) => r.rows > 0 && r.state === 'settled' && !isCompleted(r));
+
+/** @throws CanaryError if a canary is due, and one has ended */
+export function checkCanary({ run, requests, options, inputs }: DeliverDeps): void {
+  const [failed] = isCanaryDue(options.canary, requests) ? failedCanaries(requests) : [];
+  if (!failed) return;
+  const { job, rows } = failed;
+  const isFailed = job?.status === 'failed';
+  throw new CanaryError(
+    `the canary ${whatBecameOf(failed)} (${whereIs(failed, { inputs })}), so nothing else was sent`,
+    isFailed ? Exit.jobFailed : Exit.rejected,
+    { problem: { code: 'canary_not_completed', run, failed: isFailed, rows } },
+  );
+}
+
+function whatBecameOf({ job, rows }: RequestRecord): string {
+  if (!job) return 'was accepted, but the reply names no job to follow';
+  const { job_id, status, completed_rows } = job;
+  if (status === 'failed') return `failed in job ${job_id}`;
+  if (status !== 'completed') return `is lost: the service no longer knows job ${job_id}`;
+  return `is short: job ${job_id} completed ${completed_rows ?? 0} of ${count(rows, 'row')}`;
+}
+
+/** What a search has found: `2 rows at fault, 998 completed, 19 requests`. */
+export function foundIn(root: RequestRecord, requests: RunRequests): string {
+  const below = (of: RequestRecord): RequestRecord[] =>
+    requests.partsOf(of).flatMap((part) => [part, ...below(part)]);
+  const parts = below(root);
+  const ends = parts.filter((part) => requests.partsOf(part).length === 0);
+  const rowsOf = (is: (r: RequestRecord) => boolean): number => sum(ends.filter(is), ({ rows }) => rows);
+  const [atFault, completed] = [rowsOf(({ state }) => state === 'rejected'), rowsOf(isCompleted)];
+  const open = rowsOf(() => true) - atFault - completed;
+  const sent = parts.filter(({ state }) => state !== 'divided' && state !== 'waiting');
+  return [
+    atFault === 0 ? 'no row at fault' : `${count(atFault, 'row')} at fault`,
+    `${grouped(completed)} completed`,
+    ...(open > 0 ? [`${grouped(open)} not sent again`] : []),
+    count(sent.length, 'request'),
+  ].join(', ');
+}

@@ -1,44 +1,47 @@
 /** Selects rows of a chunk, for requests that send only some of them. */
-
-import type { RequestRange } from '../model/requests.js';
 import { firstWhere } from '../util/bisect.js';
-import { bodyOf, type Chunk, type ChunkPart, extend, type Stretch } from './chunk.js';
+import { sum } from '../util/numbers.js';
+import {
+  addRow,
+  bodyOf,
+  type Chunk,
+  type ChunkPart,
+  extend,
+  isIn,
+  type Rows,
+  type Stretch,
+} from './chunk.js';
 
-/** A range of rows of one input; `end_row` is exclusive. */
-export type Rows = Pick<RequestRange, 'input' | 'first_row' | 'end_row'>;
+/** Makes a chunk of items and other rows of another one. */
+const chunkOf = (
+  chunk: Chunk,
+  stretches: readonly Stretch[],
+  rest: Pick<Chunk, 'parts' | 'same' | 'leftOut' | 'recorded'>,
+): Chunk => ({
+  ...chunk,
+  ...bodyOf(chunk.kind, stretches),
+  ...rest,
+  unchanged: sum(rest.same, ({ first_row, end_row }) => end_row - first_row),
+});
 
-const sumOf = (counts: Uint32Array): number => counts.reduce((sum, count) => sum + count, 0);
-
-/**
- * Makes a chunk of the rows that are in these ranges, which must be in order. A chunk knows only how many
- * unchanged rows are after each item, so unchanged rows belong to the range of the item before them, and those before the
- * first item to the first range.
- */
+/** Makes a chunk of the rows that are in these ranges, which must be in order. */
 export function pick(chunk: Chunk, ranges: readonly Rows[]): Chunk {
   const parts: ChunkPart[] = [];
   const stretches: Stretch[] = [];
-  const [start] = chunk.parts as [ChunkPart];
-  let [items, unchanged] = [0, 0];
+  const same: Rows[] = [];
+  let items = 0;
   for (const { input, first_row, end_row } of ranges) {
     const [from, to] = [firstFrom(chunk, input, first_row), firstFrom(chunk, input, end_row)];
     parts.push({ input, first_row, end_row, from: items });
     stretches.push({ batch: chunk, from, to });
     items += to - from;
-    unchanged += sumOf(chunk.after.subarray(from, to));
-    if (start.input === input && start.first_row >= first_row)
-      unchanged += chunk.unchanged - sumOf(chunk.after);
+    for (const own of chunk.same) {
+      const [first, end] = [Math.max(own.first_row, first_row), Math.min(own.end_row, end_row)];
+      if (own.input === input && first < end) same.push({ input, first_row: first, end_row: end });
+    }
   }
-  const isIn = ({ input, row }: { input: number; row: number }): boolean =>
-    ranges.some((range) => range.input === input && range.first_row <= row && row < range.end_row);
-  return {
-    ...chunk,
-    ...bodyOf(chunk.kind, stretches),
-    parts,
-    after: Uint32Array.from(stretches.flatMap(({ from, to }) => [...chunk.after.subarray(from, to)])),
-    unchanged,
-    leftOut: chunk.leftOut.filter(isIn),
-    recorded: null,
-  };
+  const leftOut = chunk.leftOut.filter((row) => ranges.some((range) => isIn(range, row)));
+  return chunkOf(chunk, stretches, { parts, same, leftOut, recorded: null });
 }
 
 /**
@@ -52,35 +55,27 @@ export function leave(
   isUnchanged: (id: bigint) => boolean = () => false,
 ): Chunk {
   const stretches: Stretch[] = [];
-  const after: number[] = [];
-  const leftOut = [...chunk.leftOut];
-  const parts = chunk.parts.map((part) => ({ ...part }));
-  let { unchanged } = chunk;
-  for (const [at, id] of chunk.ids.entries()) {
-    const run = by(id);
-    const isSame = isUnchanged(id);
-    if (!isSame && run === null) {
-      extend(stretches, chunk, at);
-      after.push(chunk.after[at]!);
-      continue;
+  const [leftOut, same] = [[...chunk.leftOut], [...chunk.same]];
+  let items = 0;
+  const parts = chunk.parts.map((part, index) => {
+    const from = items;
+    const to = chunk.parts[index + 1]?.from ?? chunk.ids.length;
+    for (let at = part.from; at < to; at++) {
+      const [id, row] = [chunk.ids[at]!, chunk.rows[at]!];
+      const isSame = isUnchanged(id);
+      const run = isSame ? null : by(id);
+      if (isSame) addRow(same, part.input, row);
+      else if (run !== null)
+        leftOut.push({ input: part.input, row, line: chunk.lines[at]!, id, by: run, before: null });
+      else {
+        extend(stretches, chunk, at);
+        items++;
+      }
     }
-    const part = chunk.parts.findLastIndex(({ from }) => from <= at);
-    for (const later of parts.slice(part + 1)) later.from--;
-    if (isSame) unchanged++;
-    else {
-      const [row, line] = [chunk.rows[at]!, chunk.lines[at]!];
-      leftOut.push({ input: parts[part]!.input, row, line, id, by: run!, before: null });
-    }
-    if (after.length > 0) after[after.length - 1]! += chunk.after[at]! + (isSame ? 1 : 0);
-  }
-  return {
-    ...chunk,
-    ...bodyOf(chunk.kind, stretches),
-    parts,
-    after: Uint32Array.from(after),
-    unchanged,
-    leftOut: leftOut.sort((a, b) => a.input - b.input || a.row - b.row),
-  };
+    return { ...part, from };
+  });
+  leftOut.sort((a, b) => a.input - b.input || a.row - b.row);
+  return chunkOf(chunk, stretches, { parts, same, leftOut, recorded: chunk.recorded });
 }
 
 /**

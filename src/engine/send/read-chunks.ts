@@ -29,7 +29,7 @@ export interface ChunkDeps {
  * Yields the chunks of all inputs of a kind, in order. A chunk may continue in the next input.
  * @throws InputError if a file has changed since the plan
  */
-async function* chunksOf(
+export async function* chunksOf(
   { inputs, duplicates }: Scanned,
   kind: Kind,
   deps: ChunkDeps,
@@ -61,7 +61,8 @@ async function* batchesOf(
     if (opened.kind !== kind) continue;
     const options = { hashKey, pool, planned: scan.marks, signal };
     for await (const batch of buildItems(opened, scan.schema, options)) {
-      yield { input, batch, done: () => itemMemory.give(batch.items.buffer) };
+      yield { input, batch };
+      itemMemory.give(batch.items.buffer);
     }
     await refuseChanged(opened); // also if the file was cut off, since missing rows are in no chunk
   }
@@ -131,11 +132,4 @@ function volumeOf({ inputs }: Scanned, kind: Kind): Volume {
     volume.largestItemBytes = Math.max(volume.largestItemBytes, scan.largestItemBytes);
   }
   return volume;
-}
-
-/** Yields the chunks of a kind, to be sent. Stops the worker threads after the last kind. */
-export async function* chunksOfKind(scanned: Scanned, kind: Kind, deps: ChunkDeps): AsyncGenerator<Chunk> {
-  yield* chunksOf(scanned, kind, deps);
-  // Nothing more is read, and the last jobs may take hours.
-  if (scanned.inputs.at(-1)?.opened.kind === kind) await deps.pool.close();
 }

@@ -6,8 +6,7 @@ import type { FingerprintColumns } from '../fingerprints/index.js';
 import { foldContents } from '../fingerprints/tables.js';
 import type { Kind } from '../model.js';
 import { CellHasher, hashCells, MergedHashes, mergeUpserts, parseItem } from '../read/index.js';
-import type { Chunk } from './chunk.js';
-import { itemsOf } from './chunk.js';
+import { type Chunk, itemsOf } from './chunk.js';
 
 /** The most memory for items that may merge with items of later requests, in bytes. */
 const MOST_BYTES = 16 * 1024 * 1024;

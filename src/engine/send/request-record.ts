@@ -4,14 +4,81 @@
  */
 import { createHash } from 'node:crypto';
 import { InputError } from '../errors.js';
-import type { RequestRecord } from '../model/requests.js';
+import type { ImportEvent } from '../events.js';
+import { placeOf, placeText, type RequestRecord } from '../model/requests.js';
+import type { RunRequests, Totals } from '../model/run-requests.js';
+import type { Kind } from '../model.js';
+import type { ImportOptions, SendOptions } from '../options.js';
+import type { ServiceClient } from '../service/client.js';
 import { shortId } from '../state/history.js';
+import type { Scope, State } from '../state/state.js';
 import { isDoubtful, isInDoubt, requestStatus, wasAcknowledged } from '../states.js';
+import type { Clock } from '../util/clock.js';
 import { count } from '../util/numbers.js';
 import { type Chunk, type LeftOut, rangesToRecord, serialize } from './chunk.js';
-import { type DeliverDeps, whereIs } from './follow.js';
 import { leave } from './pick.js';
-import { FOUND, UNSENT } from './request.js';
+import type { Remembering } from './remembering.js';
+
+export interface DeliverDeps {
+  run: string;
+  scope: Scope;
+  state: State;
+  client: ServiceClient;
+  clock: Clock;
+  random: () => number;
+  /** `plan`: its requests must be sent as planned. */
+  options: SendOptions & Pick<ImportOptions, 'plan'>;
+  /** The most items that a request may have now. */
+  mostItems(): number;
+  /** Called when the service refused a request with this many items as too large. */
+  tooLarge(items: number): void;
+  /** All requests of the run. New ones are added here. */
+  requests: RunRequests;
+  /** Totals of `requests`. */
+  totals: Totals;
+  inputs: readonly { path: string; kind: Kind }[];
+  /** Makes the fingerprints of requests of this kind. */
+  remembering: Remembering;
+  /**
+   * Returns a function that finds the run that sent an id later: after this request, which is sent again, or for rows
+   * that are sent for the first time, after the data of this run was read. Null if nothing was sent later.
+   */
+  sentLater(again: RequestRecord | null): Promise<((id: bigint) => string | null) | null>;
+  /** Ids that a run which this one has replaced may have sent, each with the reason. */
+  lost: ReadonlyMap<bigint, string>;
+  /** Number of rows to send from all inputs, for progress events. */
+  totalRows: number;
+  emit(event: ImportEvent): void;
+  /** Ends all waiting, but not requests in flight. */
+  stop: AbortSignal;
+  /** Ends requests in flight. */
+  abort: AbortSignal;
+  /**
+   * Writes the rows of a request that the service refused for good to the rejects file.
+   * @param of during a search for rows at fault, the chunk that contains them: more of its rows may follow
+   */
+  reject(chunk: Chunk, reason: string, emit: (event: ImportEvent) => void, of?: Chunk): Promise<void>;
+}
+
+/** The lines of a request, for messages. */
+export const whereIs = (record: RequestRecord, deps: Pick<DeliverDeps, 'inputs'>): string =>
+  placeText(placeOf(record, pathsOf(deps)));
+
+export const pathsOf = ({ inputs }: Pick<DeliverDeps, 'inputs'>): string[] => inputs.map(({ path }) => path);
+
+/** The state of a request before its first attempt. */
+export const UNSENT = {
+  state: 'intent',
+  reason: null,
+  failure: null,
+  retries: 0,
+  possibleDuplicate: null,
+  job_id: null,
+  job: null,
+} as const satisfies Partial<RequestRecord>;
+
+/** The reason in the record of a request that was found after a crash with only its intent. */
+export const FOUND = 'the import ended before the answer was read';
 
 /** The body of a chunk as it is sent, and the fields of its record that describe it. */
 export interface Prepared {

@@ -4,21 +4,22 @@
  */
 
 import { setMaxListeners } from 'node:events';
-import { ProfilesError } from '../errors.js';
+import { InterruptedError, ProfilesError, WaitTimeoutError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { Totals } from '../model/run-requests.js';
 import type { OpenJob } from '../state/sends.js';
 import { requestStatus } from '../states.js';
 import { Channel } from '../util/channel.js';
+import type { Clock } from '../util/clock.js';
+import { formatDuration } from '../util/duration.js';
 import { count } from '../util/numbers.js';
-import { checkCanary, isCanaryDue } from './canary.js';
 import type { Chunk } from './chunk.js';
-import { deliver } from './deliver.js';
-import { type DeliverDeps, follow, otherJobsEnded, pathsOf } from './follow.js';
-import { prepare } from './request-record.js';
-import { Searches } from './search.js';
+import { deliver, Searches } from './deliver.js';
+import { follow, otherJobsEnded } from './follow.js';
+import { checkCanary, isCanaryDue } from './next.js';
+import { type DeliverDeps, prepare } from './request-record.js';
 
-interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'isCanary' | 'mostItems' | 'tooLarge' | 'totals'> {
+interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'mostItems' | 'tooLarge' | 'totals'> {
   /** The most items that a request may have. */
   items: number;
 }
@@ -62,32 +63,31 @@ class Sender {
   readonly #searches = new Searches();
   /** Ends the waiting of all flights of this sender when one of them fails. */
   readonly #halt = new AbortController();
-  /**
-   * Current dependencies. While a canary is due: it is sent alone, followed to its end, and never searched
-   * for rows at fault.
-   */
-  #deps: DeliverDeps;
-  /** Dependencies once the canary has completed, or without one. */
-  readonly #afterwards: DeliverDeps;
+  readonly #deps: DeliverDeps;
 
   constructor(deps: SenderDeps) {
-    const { options, requests, items } = deps;
-    this.ended = { failure: null, items };
-    this.#afterwards = {
+    this.ended = { failure: null, items: deps.items };
+    this.#deps = {
       ...deps,
-      isCanary: false,
-      totals: new Totals(requests),
+      totals: new Totals(deps.requests),
       emit: (event) => this.events.push(event),
       stop: AbortSignal.any([deps.stop, this.#halt.signal]),
       mostItems: () => this.#mostItems(),
       tooLarge: (refused) => this.#lower(refused),
     };
     // Each request in flight listens to it.
-    setMaxListeners(0, this.#afterwards.stop);
-    const alone = { wait: true, concurrency: 1, onFailure: 'stop' } as const;
-    this.#deps = isCanaryDue(options.canary, requests)
-      ? { ...this.#afterwards, isCanary: true, options: { ...options, ...alone } }
-      : this.#afterwards;
+    setMaxListeners(0, this.#deps.stop);
+  }
+
+  get #isCanaryDue(): boolean {
+    return isCanaryDue(this.#deps.options.canary, this.#deps.requests);
+  }
+
+  /** While a canary is due, it is sent alone, followed to its end, and never searched for rows at fault. */
+  get #now(): DeliverDeps {
+    if (!this.#isCanaryDue) return this.#deps;
+    const options = { ...this.#deps.options, wait: true, concurrency: 1, onFailure: 'stop' } as const;
+    return { ...this.#deps, options };
   }
 
   readonly #announcing = {
@@ -109,8 +109,8 @@ class Sender {
     const report = (): void => this.#reportStop();
     stop.addEventListener('abort', report, { once: true });
     try {
-      await this.#followEarlier();
-      if (this.#deps.isCanary) await this.#endOfCanary();
+      await this.#followEarlier(this.#now);
+      if (this.#isCanaryDue) await this.#endOfCanary();
       await this.#sendAll(open(() => this.#mostItems()));
     } catch (error) {
       this.#fail(error);
@@ -126,19 +126,19 @@ class Sender {
       // Ahead of time only for what is surely sent.
       const prepared = chunk.recorded ? undefined : prepare(chunk);
       await this.#room(chunk.shared);
-      if (this.#afterwards.options.wait && !this.#deps.stop.aborted)
+      if (this.#deps.options.wait && !this.#deps.stop.aborted)
         await otherJobsEnded(chunk.kind, chunk.ids, { ...this.#deps, ...this.#announcing });
       if (this.#deps.stop.aborted) return;
+      const isCanary = this.#isCanaryDue;
       // Until a search for its rows at fault ends, it counts as unfinished.
-      this.#launch(chunk.shared, deliver(chunk, this.#deps, this.#searches, prepared));
-      if (this.#deps.isCanary) await this.#endOfCanary();
+      this.#launch(chunk.shared, deliver(chunk, this.#now, this.#searches, prepared));
+      if (isCanary) await this.#endOfCanary();
     }
   }
 
   #mostItems(): number {
-    const { requests, options } = this.#deps;
     const { items } = this.ended;
-    return isCanaryDue(options.canary, requests) ? Math.min(items, options.canary!) : items;
+    return this.#isCanaryDue ? Math.min(items, this.#deps.options.canary!) : items;
   }
 
   /**
@@ -159,11 +159,7 @@ class Sender {
    */
   async #endOfCanary(): Promise<void> {
     while (this.#flights.size > 0) await this.#landing();
-    const { run, requests, options, stop } = this.#deps;
-    if (stop.aborted) return;
-    checkCanary(run, requests, pathsOf(this.#deps));
-    if (isCanaryDue(options.canary, requests)) return;
-    this.#deps = this.#afterwards;
+    if (!this.#deps.stop.aborted) checkCanary(this.#deps);
   }
 
   /** Reports a stop at once, because requests in flight may take a while. */
@@ -182,17 +178,17 @@ class Sender {
    * Follows the jobs that an earlier session left unfinished: while others are sent, or to their ends where they are more
    * than may be unfinished.
    */
-  async #followEarlier(): Promise<void> {
-    const { options, requests } = this.#deps;
+  async #followEarlier(deps: DeliverDeps): Promise<void> {
+    const { options, requests } = deps;
     // With `onFailure: 'isolate'`, its rows are needed if it fails. So it is followed when its chunk is read.
     if (!options.wait || options.onFailure === 'isolate') return;
     const open = requests.all.filter((r) => requestStatus(r) === 'accepted' && r.job);
     // A service may accept several requests in one job.
     const ids = new Set(open.map((r) => r.job!.job_id));
-    if (ids.size > options.concurrency) return follow(open, this.#deps);
+    if (ids.size > options.concurrency) return follow(open, deps);
     for (const id of ids) {
       const records = open.filter((r) => r.job!.job_id === id);
-      this.#launch(null, follow(records, this.#deps));
+      this.#launch(null, follow(records, deps));
     }
   }
 
@@ -201,7 +197,7 @@ class Sender {
     const holds = (ids: ReadonlySet<bigint> | null): boolean =>
       ids ? [...shared].some((id) => ids.has(id)) : shared.size > 0;
     const isBlocked = (): boolean =>
-      this.#flights.size >= this.#deps.options.concurrency || [...this.#flights.values()].some(holds);
+      this.#flights.size >= this.#now.options.concurrency || [...this.#flights.values()].some(holds);
     while (!this.#deps.stop.aborted && isBlocked()) await this.#landing();
   }
 
@@ -226,5 +222,34 @@ class Sender {
     if (stop.aborted && isEndOfWait && !(error instanceof ProfilesError)) return;
     this.ended.failure ??= error;
     this.#halt.abort();
+  }
+}
+
+/** A signal that is aborted when `stop` is, or with a `WaitTimeoutError` when the time is over. */
+export class Deadline {
+  readonly signal: AbortSignal;
+  readonly #cleared = new AbortController();
+  readonly #stop: AbortSignal;
+
+  /** @param ms milliseconds from now; null for no limit */
+  constructor(ms: number | null, { clock, stop }: { clock: Clock; stop: AbortSignal }) {
+    this.#stop = stop;
+    const over = new AbortController();
+    this.signal = ms === null ? stop : AbortSignal.any([stop, over.signal]);
+    if (ms === null) return;
+    const message = `timed out after ${formatDuration(ms)}; jobs that were submitted continue`;
+    const end = (): void => over.abort(new WaitTimeoutError(message));
+    clock.sleep(ms, this.#cleared.signal).then(end, () => {}); // it was cleared
+  }
+
+  /** The error of a session that the signal has ended. */
+  get failure(): ProfilesError {
+    const { reason } = this.signal;
+    return reason instanceof WaitTimeoutError ? reason : InterruptedError.of(this.#stop);
+  }
+
+  /** Stops the timer. */
+  clear(): void {
+    this.#cleared.abort();
   }
 }

@@ -2,8 +2,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { envelopeBytes } from '../../../src/engine/model.js';
-import type { Chunk } from '../../../src/engine/send/chunk.js';
-import { itemsOf, serialize } from '../../../src/engine/send/chunk.js';
+import { type Chunk, itemsOf, serialize } from '../../../src/engine/send/chunk.js';
 import { type ChunkRules, splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { cut, type Item, mergedOf, numbered, ofInput, rangeOf, rowsOf } from '../support/cut.js';
 import { batchesOf, duplicatesOf, idHash, itemOf, type Row, recordedRange } from '../support/rows.js';
@@ -252,27 +251,4 @@ test('few changed rows among many are cut the same, however the batches fall', a
     const chunks = await cut(rows, { isUnchanged, limits }, batch);
     expect(chunks).toEqual(whole);
   }
-});
-
-test('a batch is done with once, and not before its last row is in a chunk or left out', async () => {
-  const done: number[] = [];
-  /** What was done with when each batch was asked for, and at the end. */
-  const asked: number[][] = [];
-  async function* batches() {
-    for await (const batch of batchesOf(numbered(12), 3)) {
-      const number = asked.push([...done]) - 1;
-      yield { input: 0, batch, done: () => void done.push(number) };
-    }
-    asked.push([...done]);
-  }
-  const rules: ChunkRules = {
-    kind: 'companies',
-    limits: { items: 4, bytes: 1_000_000 },
-    duplicates: duplicatesOf([]),
-    isUnchanged: null,
-    recorded: [recordedRange(9, 12, { state: 'acknowledged' })],
-  };
-  for await (const _ of splitIntoChunks(batches(), rules));
-  // Of the third batch one row was needed, which was copied.
-  expect(asked).toEqual([[], [], [0], [0, 1, 2], [0, 1, 2, 3]]);
 });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { WaitTimeoutError } from '../../../src/engine/errors.js';
-import { Deadline } from '../../../src/engine/send/deadline.js';
+import { Deadline } from '../../../src/engine/send/send.js';
 import { IdleClock } from '../../support/clock.js';
 
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

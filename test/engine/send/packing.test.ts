@@ -3,7 +3,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { RequestRecord } from '../../../src/engine/model/requests.js';
 import { RunRequests } from '../../../src/engine/model/run-requests.js';
-import { type Chunk, rangesToRecord, rowsIn, serialize } from '../../../src/engine/send/chunk.js';
+import {
+  type Chunk,
+  rangesToRecord,
+  rowsIn,
+  rowsToRecord,
+  serialize,
+} from '../../../src/engine/send/chunk.js';
 import { type ChunkRules, type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { nextStep, rulesOf } from '../../../src/engine/send/next.js';
 import { divide, leave, pick } from '../../../src/engine/send/pick.js';
@@ -38,6 +44,21 @@ test('what is left out stays with its input where a chunk is divided between two
   const halves = divide(rest)!.map((ranges) => pick(rest, ranges));
   expect(halves.map(({ parts }) => parts.map(({ input }) => input))).toEqual([[1], [2]]);
   expect(halves.map(({ leftOut }) => leftOut.map(({ input, row }) => [input, row]))).toEqual([[], [[2, 0]]]);
+});
+
+test('rows of two inputs that are left out of a half are each on one line', async () => {
+  const rows = ['a', 'c', 'b', 'd', 'a'];
+  const [chunk] = await packed([rowsOf(...rows, 'x'), rowsOf(...rows, 'y')]);
+  const [half] = divide(chunk!)!;
+  const rest = leave(pick(chunk!, half), (id) =>
+    [idHash('a'), idHash('c')].includes(id) ? 'tuesday' : null,
+  );
+  const { leftOut } = rowsToRecord(rest);
+  const own = rest.leftOut.map(({ input, line }) => [input, line]);
+  expect(own.length).toBeGreaterThan(5);
+  expect(
+    leftOut.lines.flatMap(({ input, lines }) => [...Array.from(lines, (line) => [input, line])]),
+  ).toEqual(own);
 });
 
 const STOP = rulesOf({ onFailure: 'stop', isolateJobs: 1, wait: true });

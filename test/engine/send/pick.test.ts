@@ -1,9 +1,9 @@
 /** Part of a chunk: halves by item, found again by the ranges that are recorded of them. */
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type Chunk, rangesToRecord, rowsIn, serialize } from '../../../src/engine/send/chunk.js';
+import { type Chunk, type Rows, rangesToRecord, rowsIn, serialize } from '../../../src/engine/send/chunk.js';
 import { type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
-import { divide, leave, pick, type Rows } from '../../../src/engine/send/pick.js';
+import { divide, leave, pick } from '../../../src/engine/send/pick.js';
 import { times } from '../../support/times.js';
 import { mergedOf, ofInput } from '../support/cut.js';
 import { batchesOf, duplicatesOf, idHash, type Row } from '../support/rows.js';

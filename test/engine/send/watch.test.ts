@@ -1,7 +1,7 @@
 /** Jobs that are followed, by a service that answers by the time. */
 import { describe, expect, test } from 'vitest';
 import { ServiceError, WaitTimeoutError } from '../../../src/engine/errors.js';
-import { pollInterval, readJobs, type WatchOptions, watchJobs } from '../../../src/engine/send/watch.js';
+import { pollInterval, readJobs, type WatchOptions, watchJobs } from '../../../src/engine/send/follow.js';
 import type { Job } from '../../../src/engine/service/contract.js';
 import { IdleClock } from '../../support/clock.js';
 import { collectGarbage } from '../../support/measure.js';
@@ -42,12 +42,9 @@ async function followed(
     },
   };
   const told: string[] = [];
-  const missing: WatchOptions['missing'] = {
-    missing: async () => {
-      told.push('missing');
-      return clock.now() - missedFor!;
-    },
-    found: async () => void told.push('found'),
+  const missing: WatchOptions['missing'] = async (_, isMissing) => {
+    told.push(isMissing ? 'missing' : 'found');
+    return clock.now() - missedFor!;
   };
   const options = { clock, ...over, ...(missedFor !== undefined && { missing }) };
   const all = Object.keys(jobs).map((id) => known.find((job) => job.job_id === id) ?? id);

@@ -1,16 +1,18 @@
 /** Chunks of rows that are made by hand. */
 
 import type { ItemBatch } from '../../../src/engine/read/index.js';
-import type { Chunk, ChunkPart } from '../../../src/engine/send/chunk.js';
-import { serialize } from '../../../src/engine/send/chunk.js';
+import { type Chunk, type ChunkPart, serialize } from '../../../src/engine/send/chunk.js';
 import { type ChunkRules, type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { batchesOf, duplicatesOf, type Row } from './rows.js';
 
 const NO_LIMITS = { items: 1_000, bytes: 1_000_000 };
 
-/** Batches as those of one input. What is in one is written over as soon as it is done with. */
+/** Batches as those of one input. What is in one is written over when the next one is asked for. */
 export async function* ofInput(input: number, batches: AsyncIterable<ItemBatch>): AsyncGenerator<InputBatch> {
-  for await (const batch of batches) yield { input, batch, done: () => void batch.items.fill(0) };
+  for await (const batch of batches) {
+    yield { input, batch };
+    batch.items.fill(0);
+  }
 }
 
 /** The only part of a chunk of one input. */
