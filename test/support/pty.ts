@@ -49,8 +49,8 @@ const run = promisify(execFile);
 // `window-size manual` is not set: before the first window exists, it crashes tmux 3.3. `resize-window`
 // implies it.
 const CONFIG = 'set -g status off\n';
-/** On a busy machine, a program may take seconds to start. */
-const PATIENCE_MS = process.env.CI ? 60_000 : 15_000;
+/** On a busy machine, a program may take many seconds to start. */
+const PATIENCE_MS = 60_000;
 const LOOK_EVERY_MS = 20;
 
 /** Opens a terminal of this size, and runs the program in it. Needs tmux. */
