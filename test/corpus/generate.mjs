@@ -13,58 +13,15 @@ export function chance(seed) {
   return { below, pick };
 }
 
-const NAMES = [
-  'name',
-  'Plan Tier',
-  'seats',
-  'MRR',
-  'joined',
-  'active',
-  'notes',
-  'café',
-  'x.y',
-  '2020',
-  '__proto__',
-  'id2',
-  ' spaced ',
-  'metadata',
-  'company_id',
-  'a"b',
-];
+// Lists of texts, with a sign between them that is in none.
+const NAMES =
+  'name¦Plan Tier¦seats¦MRR¦joined¦active¦notes¦café¦x.y¦2020¦__proto__¦id2¦ spaced ¦metadata¦company_id¦a"b'.split(
+    '¦',
+  );
 const TEXTS = [
-  'Nordic',
-  'Müller & Co',
-  'a,b',
-  'a;b|c\td',
-  'say "hi"',
-  'two\nlines',
-  'cr\rhere',
-  '\r\n',
-  '日本語',
-  '😀 ok',
-  "it's",
-  ' padded ',
-  '="0012"',
-  '\\',
-  'back\\"slash',
-  '\u0001',
-  '\u200bzero',
-  '\ufeffmark',
-  "'quoted'",
-  '#no',
-  'NULL',
-  'n/a',
-  '-',
-  'true',
-  'FALSE',
-  '007',
-  '+49 30',
-  '1.23E+11',
-  '12.0',
-  '{"a":1}',
-  '[1]',
-  'null',
-  '',
+  ...'Nordic¦Müller & Co¦a,b¦a;b|c\td¦say "hi"¦two\nlines¦cr\rhere¦\r\n¦日本語¦😀 ok'.split('¦'),
+  ...'it\'s¦ padded ¦="0012"¦\\¦back\\"slash¦\u0001¦\u200bzero¦\ufeffmark¦\'quoted\'¦#no'.split('¦'),
+  ...'NULL¦n/a¦-¦true¦FALSE¦007¦+49 30¦1.23E+11¦12.0¦{"a":1}¦[1]¦null¦'.split('¦'),
 ];
 const CELLS = {
   text: ({ pick }) => pick(TEXTS),
@@ -92,18 +49,7 @@ const CELLS = {
       '',
     ]),
 };
-const PINS = [
-  'string',
-  'integer',
-  'number',
-  'boolean',
-  'money',
-  'percent',
-  'date',
-  'datetime',
-  'lower',
-  'auto',
-];
+const PINS = 'string integer number boolean money percent date datetime lower auto'.split(' ');
 const MARK = { 'utf-8-bom': [0xef, 0xbb, 0xbf], 'utf-16le': [0xff, 0xfe], 'utf-16be': [0xfe, 0xff] };
 
 function encoded(text, encoding) {
@@ -224,26 +170,22 @@ export function table(seed) {
   };
 }
 
+const NUMBERS = [
+  ...'1.0 -0 0.10 1e3 1E+2 0.1e-7 1e400 9007199254740993 12345678901234567 0.1234567890123456'.split(' '),
+  ...'0.12345678901234567 1234567890.12345678'.split(' '),
+];
+const NESTED =
+  '{}¦[]¦[ 1 , 2 ]¦{ "a" : { "b" : [ null , 1.0 ] } }¦{"k":1,"k":2}¦[[[[1e5]]]]¦{"n":12345678901234567890}¦{"":1}¦{"2":1,"1":2}'.split(
+    '¦',
+  );
+const ODD_IDS = '""¦null¦12¦1.5¦1e3¦12345678901234567890¦" x "¦"NULL"¦"a\\u0062"¦{}'.split('¦');
+
 /** Values as programs write them, as JSON text. */
 const VALUES = [
   ({ pick }) => JSON.stringify(pick(TEXTS)),
   ({ below }) => String(below(100_000)),
   ({ below }) => String(below(10_000) / 100),
-  ({ pick }) =>
-    pick([
-      '1.0',
-      '-0',
-      '0.10',
-      '1e3',
-      '1E+2',
-      '0.1e-7',
-      '1e400',
-      '9007199254740993',
-      '12345678901234567',
-      '0.1234567890123456',
-      '0.12345678901234567',
-      '1234567890.12345678',
-    ]),
+  ({ pick }) => pick(NUMBERS),
   ({ pick }) => pick(['true', 'false', 'null']),
   ({ pick }) =>
     pick([
@@ -256,18 +198,7 @@ const VALUES = [
       '"\u2028"',
       '"\\u0000"',
     ]),
-  ({ pick }) =>
-    pick([
-      '{}',
-      '[]',
-      '[ 1 , 2 ]',
-      '{ "a" : { "b" : [ null , 1.0 ] } }',
-      '{"k":1,"k":2}',
-      '[[[[1e5]]]]',
-      '{"n":12345678901234567890}',
-      '{"":1}',
-      '{"2":1,"1":2}',
-    ]),
+  ({ pick }) => pick(NESTED),
   ({ pick }) => pick(['"12"', '"$1,000.00"', '"12%"', '"2024-03-01"', '"yes"', '"="']),
 ];
 
@@ -293,20 +224,7 @@ export function json(seed) {
   const member = (name, value) => `${JSON.stringify(name)}${colon}${value}`;
   const object = (members) => `${open}${members.join(comma)}${close}`;
   const id = (number) =>
-    below(30) === 0
-      ? pick([
-          '""',
-          'null',
-          '12',
-          '1.5',
-          '1e3',
-          '12345678901234567890',
-          '" x "',
-          '"NULL"',
-          '"a\\u0062"',
-          '{}',
-        ])
-      : `"${kind[0]}-${below(20) === 0 ? below(number + 1) : number}"`;
+    below(30) === 0 ? pick(ODD_IDS) : `"${kind[0]}-${below(20) === 0 ? below(number + 1) : number}"`;
   const item = (number) => {
     if (mixed && below(25) === 0) return pick(['[]', 'null', '12', '"text"', '{}', '[{"a":1}]']);
     const members = [];

@@ -102,30 +102,7 @@ function* damaged(count) {
   const texts = files
     .map((path) => [path, readFileSync(join(FIXTURES, path))])
     .filter(([, { length }]) => length < 20_000);
-  const BYTES = [
-    '"',
-    ',',
-    '\n',
-    '\r',
-    '\r\n',
-    '{',
-    '}',
-    '[',
-    ']',
-    ':',
-    '\\',
-    ' ',
-    '""',
-    '\t',
-    ';',
-    '0',
-    'e5',
-    '\0',
-    '\u00e9',
-    '-',
-    '.',
-    'null',
-  ];
+  const BYTES = [...'",', '\n', '\r', '\r\n', ...'{}[]:\\ ', '""', ...'\t;0', 'e5', ...'\0é-.', 'null'];
   for (let seed = 0; seed < count; seed++) {
     const { below, pick } = chance(seed + 77_000);
     const [path, content] = pick(texts);

@@ -7,26 +7,6 @@ import { growth } from '../../support/measure.js';
 const turn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 describe('Channel', () => {
-  test('gives what was pushed before it is read, and ends', async () => {
-    const channel = new Channel<number>();
-    channel.push(1);
-    channel.push(2);
-    channel.close();
-    expect(await collected(channel)).toEqual([1, 2]);
-  });
-
-  test('waits for what is pushed while it is read', async () => {
-    const channel = new Channel<number>();
-    const read = collected(channel);
-    for (const value of [1, 2, 3]) {
-      await turn();
-      channel.push(value);
-    }
-    await turn();
-    channel.close();
-    expect(await read).toEqual([1, 2, 3]);
-  });
-
   test('what its reader pushes while it reads is read too', async () => {
     const channel = new Channel<number>();
     channel.push(1);
@@ -37,14 +17,6 @@ describe('Channel', () => {
       else channel.close();
     }
     expect(read).toEqual([1, 2, 3, 4]);
-  });
-
-  test('ends without a value', async () => {
-    const channel = new Channel<number>();
-    const read = collected(channel);
-    await turn();
-    channel.close();
-    expect(await read).toEqual([]);
   });
 
   test('keeps the order of any pushes, whenever they come', async () => {
