@@ -1,11 +1,13 @@
 /** Sandboxes for tests: in memory, on free ports, and stopped automatically. */
 import { test as base } from 'vitest';
+import type { ImportRequest } from '../../src/engine/index.js';
 import {
   type Sandbox,
   type SandboxClock,
   type SandboxOptions,
   startSandbox,
 } from '../../src/sandbox/index.js';
+import { scratch } from './cli.js';
 
 /** A clock that a test sets. It starts at a time that is easy to read in a failure. */
 export class ManualClock implements SandboxClock {
@@ -31,6 +33,17 @@ export function environmentOf(sandbox: Sandbox): Record<string, string> {
     PROFILES_LOOKUP_BASE_URL: sandbox.lookupUrl,
     PROFILES_TOKEN: sandbox.token,
   };
+}
+
+/** The request of a program that imports to a sandbox, in a folder of its own with `companies.csv` of so many rows. */
+export function requestTo(
+  { url: baseUrl, lookupUrl: lookupBaseUrl, token }: Sandbox,
+  over: Partial<ImportRequest> = {},
+  rows = 0,
+): ImportRequest & { cwd: string } {
+  const lines = Array.from({ length: rows }, (_, i) => `${i + 1},Company ${i + 1}\n`);
+  const cwd = scratch({ 'companies.csv': `company_id,name\n${lines.join('')}` });
+  return { cwd, service: { baseUrl, lookupBaseUrl, token }, stateDir: '.state', intervalMs: 1, ...over };
 }
 
 /** What a sandbox has accepted, in order, such as `12 companies`. */

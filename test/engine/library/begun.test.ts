@@ -11,21 +11,11 @@ import {
   UsageError,
 } from '../../../src/engine/index.js';
 import type { Sandbox } from '../../../src/sandbox/index.js';
-import { scratch } from '../../support/cli.js';
-import { test } from '../../support/sandbox.js';
+import { requestTo, test } from '../../support/sandbox.js';
 
 const ROWS = 6;
 
-/** What a program says of its import everywhere, in a folder with `companies.csv`. */
-function aPlace(
-  sandbox: Sandbox,
-): Pick<ImportRequest, 'service' | 'stateDir' | 'intervalMs'> & { cwd: string } {
-  const cwd = scratch();
-  const lines = Array.from({ length: ROWS }, (_, i) => `${i + 1},Company ${i + 1}\n`);
-  writeFileSync(join(cwd, 'companies.csv'), `company_id,name\n${lines.join('')}`);
-  const service = { baseUrl: sandbox.url, token: sandbox.token };
-  return { cwd, service, stateDir: '.state', intervalMs: 1 };
-}
+const aPlace = (sandbox: Sandbox) => requestTo(sandbox, {}, ROWS);
 
 /** Imports until a request was sent. */
 async function stopped(request: ImportRequest): Promise<ImportResult> {

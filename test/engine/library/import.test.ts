@@ -23,27 +23,11 @@ import {
 } from '../../../src/engine/index.js';
 import type { Sandbox } from '../../../src/sandbox/index.js';
 import { scratch } from '../../support/cli.js';
-import { test } from '../../support/sandbox.js';
+import { requestTo, test } from '../../support/sandbox.js';
 import { httpServer } from '../../support/servers.js';
 
-/** A folder with `companies.csv` of so many rows, and the request that imports it. */
-function aRequest(
-  sandbox: Sandbox,
-  rows = 3,
-  over: Partial<ImportRequest> = {},
-): ImportRequest & { cwd: string } {
-  const cwd = scratch();
-  const lines = Array.from({ length: rows }, (_, i) => `${i + 1},Company ${i + 1}`);
-  writeFileSync(join(cwd, 'companies.csv'), `company_id,name\n${lines.join('\n')}\n`);
-  return {
-    files: ['companies.csv'],
-    cwd,
-    service: { baseUrl: sandbox.url, lookupBaseUrl: sandbox.lookupUrl, token: sandbox.token },
-    stateDir: '.state',
-    intervalMs: 1,
-    ...over,
-  };
-}
+const aRequest = (sandbox: Sandbox, rows = 3, over: Partial<ImportRequest> = {}) =>
+  requestTo(sandbox, { files: ['companies.csv'], ...over }, rows);
 
 const submissions = (sandbox: Sandbox): number =>
   sandbox.ledger().filter(({ operation, accepted }) => operation === 'submit' && accepted).length;

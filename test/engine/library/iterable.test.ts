@@ -10,17 +10,8 @@ import {
   runImport,
   UsageError,
 } from '../../../src/engine/index.js';
-import type { Sandbox } from '../../../src/sandbox/index.js';
 import { scratch } from '../../support/cli.js';
-import { test } from '../../support/sandbox.js';
-
-const request = (sandbox: Sandbox, over: Partial<ImportRequest> = {}): ImportRequest & { cwd: string } => ({
-  cwd: scratch(),
-  service: { baseUrl: sandbox.url, token: sandbox.token },
-  stateDir: '.state',
-  intervalMs: 1,
-  ...over,
-});
+import { requestTo as request, test } from '../../support/sandbox.js';
 
 const ACME = { company_id: 'c1', name: 'Acme', metadata: { seats: 3 } };
 

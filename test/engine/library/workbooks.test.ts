@@ -6,7 +6,7 @@ import { expect } from 'vitest';
 import { type ImportRequest, type ImportResult, runImport } from '../../../src/engine/index.js';
 import type { Sandbox } from '../../../src/sandbox/index.js';
 import { scratch } from '../../support/cli.js';
-import { test } from '../../support/sandbox.js';
+import { requestTo, test } from '../../support/sandbox.js';
 import { workbook } from '../../support/workbook.js';
 
 const ROWS = 1500;
@@ -36,14 +36,8 @@ const openedBelow = (folder: string): string[] =>
     }
   });
 
-const requestOf = (sandbox: Sandbox, cwd: string, over: Partial<ImportRequest>): ImportRequest => ({
-  files: ['companies.xlsx'],
-  cwd,
-  service: { baseUrl: sandbox.url, lookupBaseUrl: sandbox.lookupUrl, token: sandbox.token },
-  stateDir: '.state',
-  intervalMs: 1,
-  ...over,
-});
+const requestOf = (sandbox: Sandbox, cwd: string, over: Partial<ImportRequest>) =>
+  requestTo(sandbox, { files: ['companies.xlsx'], cwd, ...over });
 
 /** Holds what a service has of these rows against them. */
 async function allArrived(
