@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { built } from '../support/child.js';
 import { COMPLETED, type JobRecord, type Strike, type Trouble } from '../support/fault-server.js';
 import { type Outcome, workspace } from '../support/workspace.js';
-import { dated, FAULTS, fates } from './faults.js';
+import { dated, FAULTS, fates, status } from './faults.js';
 import { balance, crashAt, deadlineUnder, elevenCompanies, resumeToTheEnd } from './support.js';
 
 const file = elevenCompanies();
@@ -156,6 +156,19 @@ test('a canary whose job the service no longer knows: nothing else is sent, and 
   const last = await run('resume');
   expect([last.code, last.summary!.rows]).toMatchObject([0, { merged: 1, submitted: 11, completed: 11 }]);
   expect(service.ledger.sent).toMatchObject({ length: 5, 0: 'c-0 c-1', 1: 'c-0 c-1' });
+});
+
+test.each([
+  ['first', 1, 'canary', []],
+  ['second', 2, 'job_failed', ['c-2', 'c-3 c-4', 'c-5 c-6', 'c-7 c-8', 'c-9 c-10']],
+])('a canary is divided after a 413, and its %s half fails', async (_half, job, code, rest) => {
+  service.trouble = {
+    submit: (nth) => (nth === 1 ? status(413) : undefined),
+    fate: (nth) => (nth === job ? fates.failed : undefined),
+  };
+  const outcome = await run(`${SEND} --canary 4`);
+  expect([outcome.code, outcome.error?.code], outcome.stderr).toEqual([7, code]);
+  expect(service.ledger.sent).toEqual(['c-0 c-1 c-2', 'c-0 c-1', ...rest]);
 });
 
 test.each(['before:1', 'after:1', 'after:2', 'after:3', 'after:4', 'after:5'])(

@@ -53,4 +53,9 @@ describe('serialize', () => {
     });
     expect(body.map(({ company_id }) => company_id)).toEqual(['a', 'b']);
   });
+
+  test('a merged item stands where its identifier stood first', async () => {
+    const [chunk] = await cut(rowsOf('a', 'b', 'a'));
+    expect(serialize(chunk!).body.toString()).toBe('{"companies":[{"company_id":"a"},{"company_id":"b"}]}');
+  });
 });
