@@ -29,14 +29,17 @@ export class Changes {
     private readonly how: CompareDeps,
   ) {}
 
-  /** What is known of a kind, the same object until `renew` or `forget` drops it; undefined if the import sends everything. */
+  /**
+   * What is known of a kind, the same object until profiles of this kind are sent: sending companies may take hours, and
+   * `identify` may send users in the meantime. Undefined if the import sends everything.
+   */
   async known(kind: Kind): Promise<Known | undefined> {
     const scope = this.scope();
     if (scope === null) return undefined;
-    const known = this.#known.get(kind) ?? {
-      mark: await this.state.known.mark(scope, kind),
-      index: await this.state.known.load(scope, kind, this.since),
-    };
+    const mark = JSON.stringify([scope, await this.state.known.mark(scope, kind)]);
+    const before = this.#known.get(kind);
+    if (before?.mark === mark) return before;
+    const known = { mark, index: await this.state.known.load(scope, kind, this.since) };
     this.#known.set(kind, known);
     return known;
   }
@@ -85,22 +88,6 @@ export class Changes {
       }
     }
     return BigUint64Array.from(found);
-  }
-
-  /**
-   * Drops what was read of a kind if profiles of this kind were sent since. Sending companies may take hours,
-   * and `identify` may send users in the meantime.
-   */
-  async renew(kind: Kind): Promise<void> {
-    const scope = this.scope();
-    const known = this.#known.get(kind);
-    if (!scope || !known) return;
-    if (known.mark !== (await this.state.known.mark(scope, kind))) this.#known.delete(kind);
-  }
-
-  /** Drops everything. Call this when the scope changes. */
-  forget(): void {
-    this.#known.clear();
   }
 }
 

@@ -175,10 +175,7 @@ export function checkUnchanged({ recorded, isRecorded, deps }: Session, { inputs
 export async function* continueUnfinished(session: Session, scanned: Scanned): AsyncGenerator<ImportEvent> {
   const found = await unfinishedOf(session, scanned);
   if (!found) return;
-  if (!sameScope(found.scope, session.scope)) {
-    yield* lock(session, found.scope);
-    session.changes.forget();
-  }
+  if (!sameScope(found.scope, session.scope)) yield* lock(session, found.scope);
   // Another process may have ended it before its lock was taken.
   await session.continueWith(await stillOpen(found, isContinuing, session.deps.state));
   yield { type: 'notice', message: `resuming run ${found.run}, started at ${found.started_at}` };

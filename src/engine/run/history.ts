@@ -69,12 +69,12 @@ export async function historyOf(kind: Kind, id: string, deps: HistoryDeps): Prom
     const { at, line, input, run, scope } = entry;
     const of = runs.get(run ?? '');
     if (run !== null && !known.has(run)) known.set(run, new RunRequests(await state.requests.of(run)));
-    const outcome =
-      entry.what === 'identify' ? ofProfile(entry, jobs) : ofRow(entry, of, known.get(run ?? ''));
+    const isProfile = entry.what === 'identify';
+    const outcome = isProfile ? ofProfile(entry, jobs) : ofRow(entry, of, known.get(run ?? ''));
     if (!outcome) continue;
     found.records.push({
       at: new Date(at).toISOString(),
-      command: entry.what === 'identify' ? 'identify' : 'import',
+      command: isProfile ? 'identify' : 'import',
       ...{ run, file: input === null ? null : (of?.inputs[input]?.path ?? null), line },
       ...{ account: scope.account, region: scope.region },
       ...outcome,
@@ -132,7 +132,7 @@ function ofProfile({ job_id, note }: HistoryEntry, jobs: Jobs): RowOutcome {
  * @param digests by location, since nightly imports read the same file
  */
 async function lookUp(
-  { run, scope, started_at, inputs, options: stored }: StoredRun,
+  stored: StoredRun,
   kind: Kind,
   hash: bigint,
   digests: Map<string, Promise<string | null>>,
@@ -140,19 +140,19 @@ async function lookUp(
   { records, unread }: Found,
 ): Promise<void> {
   const { state, cwd, stop: signal } = deps;
+  const { run, started_at, inputs } = stored;
+  const { account, region } = stored.scope;
   const walk = new RunRows(run, await state.requests.of(run), { ...deps, signal });
-  const options = withoutValues({ options: stored });
+  const options = withoutValues(stored);
   const itemLimitBytes = options.chunkBytes - envelopeBytes(kind);
   const mine = [...inputs.entries()].filter(([, input]) => input.kind === kind);
   // The limit holds for all inputs of a kind together, so it is not known which rows of one input were read.
-  const isSelected = hasConditions({ options: stored }) || (options.limit != null && mine.length > 1);
-  const { account, region } = scope;
-  const base = { at: started_at, command: 'import', run, account, region } as const;
+  const isSelected = hasConditions(stored) || (options.limit != null && mine.length > 1);
   for (const [index, input] of mine) {
-    const { path: file, digest, types } = input;
+    const { path: file, types } = input;
     const location = resolve(cwd, input.location);
     if (!digests.has(location)) digests.set(location, digestOf(location, signal));
-    const isAsItWas = (await digests.get(location)) === digest;
+    const isAsItWas = (await digests.get(location)) === input.digest;
     if (!isAsItWas || isSelected) {
       unread.push({ run, why: isAsItWas ? 'selected' : 'changed' });
       continue;
@@ -161,7 +161,8 @@ async function lookUp(
       const [opened] = await openAs([input], [input], options, deps);
       const walked = { opened: opened!, scan: { schema: { types, itemLimitBytes } } };
       for await (const rows of walk.walk(index, walked, hash))
-        for (const { row: _row, id: _id, ...outcome } of rows) records.push({ ...base, file, ...outcome });
+        for (const { row: _row, id: _id, ...outcome } of rows)
+          records.push({ at: started_at, command: 'import', run, account, region, file, ...outcome });
     } catch (error) {
       // The input can no longer be read as the run read it.
       if (!(error instanceof ProfilesError) || signal.aborted) throw error;

@@ -75,7 +75,17 @@ export async function identify(
   const item = itemOf(profile);
   const body = Buffer.from(kind === 'users' ? `{"users":[${item}]}` : item);
   const ids = idHashes(state.secret, [id]);
-  const warnings = wait ? await othersEnded(profile, ids, deps, { stop, deadlineMs }) : [];
+  const warnings: string[] = [];
+  const onLost = ({ job_id }: OpenJob): void =>
+    void warnings.push(`the service no longer knows job ${job_id}, which also holds ${id}`);
+  // Unfinished jobs that have the same profile (contract §4 "Across runs").
+  const others = { ...deps, stop, deadlineMs, run: null, options: { intervalMs: null }, onLost };
+  if (wait) {
+    await otherJobsEnded(kind, ids, others).catch((error: unknown) => {
+      if (!(error instanceof WaitTimeoutError)) throw error;
+      throw new WaitTimeoutError(`${id} was not sent: ${error.message}`, { hint: error.hint, cause: error });
+    });
+  }
   // Every send of an id clears its fingerprint, whatever command sends it (contract §3).
   const send = await state.sends.startProfile(scope, kind, ids);
   // Not recorded for a resume: the user sees the outcome at once.
@@ -119,29 +129,6 @@ export async function identify(
   }
   const status = job?.status ?? 'accepted';
   return { id_field: ID_FIELD[kind], id, status, job, maybe_sent_twice: doubt, warnings };
-}
-
-/**
- * Waits for unfinished jobs that have the same profile (contract §4 "Across runs").
- * @returns a warning for each job that the service no longer has
- */
-async function othersEnded(
-  { kind, id }: Profile,
-  ids: BigUint64Array,
-  deps: IdentifyDeps,
-  until: { stop: AbortSignal; deadlineMs: number | null },
-): Promise<string[]> {
-  const warnings: string[] = [];
-  const onLost = ({ job_id }: OpenJob): void =>
-    void warnings.push(`the service no longer knows job ${job_id}, which also holds ${id}`);
-  const how = { ...deps, ...until, run: null, options: { intervalMs: null }, onLost };
-  try {
-    await otherJobsEnded(kind, ids, how);
-  } catch (error) {
-    if (!(error instanceof WaitTimeoutError)) throw error;
-    throw new WaitTimeoutError(`${id} was not sent: ${error.message}`, { hint: error.hint, cause: error });
-  }
-  return warnings;
 }
 
 /** The item as JSON text. Made without an object, so that `__proto__` is a normal key. */

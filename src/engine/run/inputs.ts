@@ -3,7 +3,7 @@ import { type Stats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InputError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import type { CellType, Format, Kind } from '../model.js';
+import { type CellType, type Format, KINDS, type Kind } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { Problem } from '../problems.js';
 import {
@@ -41,16 +41,14 @@ export async function* openInputs(
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, OpenedInput[]> {
   const sources = recorded || deps.records ? [] : await expandInputs(options.paths, deps);
-  const count = recorded?.inputs.length ?? sources.length;
-  if (options.rejects !== null && count > 1) {
+  if (options.rejects !== null && (recorded?.inputs ?? sources).length > 1) {
     throw new UsageError('one rejects file cannot take the rows of several inputs', {
       problem: { code: 'one_rejects_file' },
     });
   }
   if (!recorded) return yield* openNew(sources, spool, options, deps);
   const named = start.from === 'inputs' ? [] : start.inputs;
-  const located = yield* locate(recorded, named, spool, deps);
-  return openAs(recorded.inputs, located, options, deps);
+  return openAs(recorded.inputs, yield* locate(recorded, named, spool, deps), options, deps);
 }
 
 async function* openNew(
@@ -80,9 +78,15 @@ async function* openNew(
     if (again) yield { type: 'notice', message: `${path}: types and mapping of run ${again.runs[0]}` };
   }
   checkOpened(opened, options);
-  checkPath(opened, options);
-  const ofKind = (kind: Kind) => opened.filter((input) => input.kind === kind);
-  return selectIn([...ofKind('companies'), ...ofKind('users')], options.where);
+  const [first] = opened;
+  if (options.jsonPath !== undefined && first && !opened.some((one) => one.isRejects || one.json?.body)) {
+    throw new UsageError(`jsonPath leads into a JSON text, and ${first.path} is ${first.format}`, {
+      hint: 'leave the path out',
+      problem: { code: 'path_of_lines', format: first.format },
+    });
+  }
+  const inOrder = KINDS.flatMap((kind) => opened.filter((input) => input.kind === kind));
+  return selectIn(inOrder, options.where);
 }
 
 /** Opens inputs as they were read before: with the kinds and types that were decided then. */
@@ -98,16 +102,6 @@ export async function openAs(
     opened.push(await openOne(one, { ...options, kind, format }, options, deps, types));
   }
   return selectIn(opened, options.where);
-}
-
-/** @throws UsageError if `jsonPath` is given and no input is a JSON document */
-function checkPath(opened: readonly OpenedInput[], { jsonPath }: ImportOptions): void {
-  const [first] = opened;
-  if (jsonPath === undefined || !first || opened.some((one) => one.isRejects || one.json?.body)) return;
-  throw new UsageError(`jsonPath leads into a JSON text, and ${first.path} is ${first.format}`, {
-    hint: 'leave the path out',
-    problem: { code: 'path_of_lines', format: first.format },
-  });
 }
 
 function openOne(
@@ -132,19 +126,10 @@ export function checkOwnFiles(
   earlier: StoredRun | null,
   { cwd, state, reads = [], reportFile }: Pick<ImportDeps, 'cwd' | 'state' | 'reads' | 'reportFile'>,
 ): void {
-  /** @param why null or undefined if the file can be written */
-  const check = (
-    file: string,
-    what: string,
-    code: Problem['code'] & `${string}_file`,
-    why?: string | null,
-  ) => {
-    if (why == null) return;
-    const problem = { code } as Problem;
+  const refuse = (file: string, what: string, code: Problem['code'], why: string): never => {
     throw new InputError(`${what} cannot be written here: ${why}`, {
-      file,
-      problem,
-      hint: 'name another file',
+      ...{ file, hint: 'name another file' },
+      problem: { code } as Problem,
     });
   };
   /** Rejected rows may be written to a file of this name by default. */
@@ -156,19 +141,16 @@ export function checkOwnFiles(
     const written = earlier?.inputs.map(({ rejects_file }) => rejects_file) ?? [];
     const own = [...opened.map(({ location }) => location), ...reads, rejects, ...written];
     const taken = own.flatMap((file) => (file == null ? [] : resolve(cwd, file)));
-    const found = statOf(outcomes);
-    const isTaken = [...taken, databaseFile(state.folder)].some((file) => isSame(statOf(file), found));
+    const isTaken = [...taken, databaseFile(state.folder)].some((file) => isSame(file, outcomes));
     const kind = { name: 'a file of outcomes', isOne: isOutcomes, streams: true };
     const why = isTaken ? 'it is a file of this import' : (obstacle(outcomes, kind) ?? ofRejects(outcomes));
-    check(outcomes, 'the outcomes of rows', 'outcomes_file', why);
+    if (why !== null) refuse(outcomes, 'the outcomes of rows', 'outcomes_file', why);
   }
   if (rejects != null && statOf(resolve(cwd, rejects))?.isFile() === false)
-    check(rejects, 'rejected rows', 'rejects_file', 'it is not a regular file');
-  if (reportFile != null) check(reportFile, 'the report', 'report_file', ofRejects(reportFile));
+    refuse(rejects, 'rejected rows', 'rejects_file', 'it is not a regular file');
+  const why = reportFile == null ? null : ofRejects(reportFile);
+  if (why !== null) refuse(reportFile!, 'the report', 'report_file', why);
 }
-
-const isSame = (a: Stats | null, b: Stats | null): boolean =>
-  a !== null && a.dev === b?.dev && a.ino === b.ino;
 
 /** Null if it does not exist, or cannot be examined: writing it says why. */
 function statOf(path: string): Stats | null {
@@ -177,4 +159,9 @@ function statOf(path: string): Stats | null {
   } catch {
     return null;
   }
+}
+
+function isSame(a: string, b: string): boolean {
+  const [one, other] = [statOf(a), statOf(b)];
+  return one !== null && one.dev === other?.dev && one.ino === other.ino;
 }

@@ -33,7 +33,6 @@ export async function* sendRows(session: Session, requests: number): AsyncGenera
     rejecting!.refused(chunk, reason, emit, { signal: deps.abort, of });
   let items = options.chunkSize;
   for (const kind of session.kinds) {
-    await session.changes.renew(kind);
     if (scanned) await state.known.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
     const chunks = async function* (most: () => number): AsyncGenerator<Chunk> {
       if (!scanned) return;
@@ -135,12 +134,11 @@ async function sentLater(session: Session, kind: Kind): Promise<DeliverDeps['sen
  * them overwrites a later one.
  */
 async function sentByRun(session: Session, kind: Kind): Promise<SentIds | null> {
-  const { requests, id, scope } = session;
+  const { requests, id, scope, deps } = session;
   const isSentAgain = again(session);
-  const open = requests.all.filter((r) => r.parent === null && isSentAgain(r));
-  if (open.length === 0) return null;
-  const seqs = new Set(open.map(({ seq }) => seq));
-  return session.deps.state.sends.byRun(id, scope, kind, (seq) => {
+  const seqs = new Set(requests.all.flatMap((r) => (r.parent === null && isSentAgain(r) ? r.seq : [])));
+  if (seqs.size === 0) return null;
+  return deps.state.sends.byRun(id, scope, kind, (seq) => {
     const r = requests.of(seq);
     const root = r ? requests.chainOf(r).at(-1)!.seq : 0;
     return seqs.has(root) ? 0 : root;
