@@ -9,7 +9,6 @@ import type { RowCounts } from './model.js';
 import type { ImportOptions } from './options.js';
 import { unsentOf } from './run/again.js';
 import { isHeld } from './run/changes.js';
-import type { ImportDeps, ImportResult } from './run/deps.js';
 import { checkStart, continueUnfinished, enter } from './run/door.js';
 import { checkOwnFiles, openInputs } from './run/inputs.js';
 import { startPlan } from './run/plan-file.js';
@@ -19,7 +18,7 @@ import { report } from './run/report.js';
 import { RunRows } from './run/rows.js';
 import { keepVerified, sendRows } from './run/sending.js';
 import { Session } from './run/session.js';
-import type { Start } from './run/start.js';
+import type { ImportDeps, ImportResult, Start } from './run/start.js';
 import { countPlanned, countRows, type Ending, isWithinBound, leftToSend } from './run/summary.js';
 
 /**

@@ -75,7 +75,7 @@ export type { Condition } from './options/mapping-rules.js';
 export type { InvalidBound } from './options.js';
 export type { ColumnRule, Problem, ProblemOf, Warning } from './problems.js';
 export type { MappingRules } from './read/index.js';
-export type { ImportResult } from './run/deps.js';
+export type { ImportResult } from './run/start.js';
 export type { Answer, LogEntry, ProxyEnv, ServiceClient } from './service/client.js';
 export type { Job, LookupRecord } from './service/contract.js';
 export type { LookupList } from './service/names.js';

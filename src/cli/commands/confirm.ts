@@ -1,7 +1,7 @@
 /** What is asked before an import: whether to send, with `confirm: true` (contract §2), and whether to continue a run. */
 import { NotConfirmedError } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
-import type { ImportDeps } from '../../engine/run/deps.js';
+import type { ImportDeps } from '../../engine/run/start.js';
 import { count, grouped } from '../../engine/util/numbers.js';
 import { formatSize } from '../../engine/util/size.js';
 import { hinted } from '../advice/hint.js';

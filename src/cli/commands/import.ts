@@ -1,6 +1,7 @@
 /** `profiles import <input...>`: what is open is asked, then it runs (contract §3). */
 
-import { optionsOfPlan, type Start } from '../../engine/run/start.js';
+import { optionsOfPlan } from '../../engine/run/plan-file.js';
+import type { Start } from '../../engine/run/start.js';
 import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { reportOf } from '../options/index.js';

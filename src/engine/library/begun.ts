@@ -2,10 +2,10 @@
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
 import { type ImportOptions, importNumbers, type SendOptions, WORDS, wordOption } from '../options.js';
-import type { ImportDeps } from '../run/deps.js';
 import { mayContinue } from '../run/door.js';
-import { loadPlan } from '../run/plan-file.js';
-import { chooseRun, startOfPlan, startOfRun } from '../run/start.js';
+import { loadPlan, startOfPlan } from '../run/plan-file.js';
+import type { ImportDeps } from '../run/start.js';
+import { chooseRun, startOfRun } from '../run/start.js';
 import type { ImportRequest } from './import-request.js';
 
 /** The options that may differ from those that it began with. */

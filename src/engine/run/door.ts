@@ -12,10 +12,10 @@ import { sameScope, sameService } from '../state/access.js';
 import type { StoredRun } from '../state/runs.js';
 import type { HeldLease, Scope, State } from '../state/state.js';
 import { formatDuration } from '../util/duration.js';
-import { checkState } from './plan-file.js';
+import { checkState, runOfPlan } from './plan-file.js';
 import { identityOf } from './record.js';
 import type { Session } from './session.js';
-import { isContinuing, isFollowable, isSent, runOfPlan } from './start.js';
+import { isContinuing, isFollowable, isSent } from './start.js';
 
 /** What can be checked before the inputs are opened. @throws UsageError */
 export async function checkStart(session: Session): Promise<void> {

@@ -19,12 +19,10 @@ import { databaseFile } from '../state/folder.js';
 import type { StoredRun } from '../state/runs.js';
 import { obstacle } from '../util/written-file.js';
 import { readAgain } from './again.js';
-import type { ImportDeps } from './deps.js';
-
 import type { Recorded } from './recorded.js';
 import { isRejectsName } from './rejects-form.js';
 import { type AnySource, expandInputs, fetchSource, type Located, locate, shownInputs } from './sources.js';
-import type { Start } from './start.js';
+import type { ImportDeps, Start } from './start.js';
 
 type OpenDeps = Pick<ImportDeps, 'cwd' | 'state' | 'stop'>;
 

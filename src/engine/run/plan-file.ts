@@ -1,18 +1,23 @@
 /**
- * What a saved plan holds for: an account of a service, and with `changedOnly` a state as it was when it was made. And its
- * file: checked before anything is read, written completely or not at all, and read.
+ * A saved plan: what it holds for, which is an account of a service, and with `changedOnly` a state as it was when it was
+ * made; its file, which is checked before anything is read, and written completely or not at all; and the start of a course
+ * that carries it out.
  */
 import { createHash, createHmac } from 'node:crypto';
 import { resolve } from 'node:path';
 import { ProfilesError, UsageError } from '../errors.js';
 import { KINDS, type Kind, kindsOf } from '../model.js';
+import { type ImportOptions, importNumbers } from '../options.js';
 import { fileDigest, planFile, readPlan, type SavedPlan } from '../plan/saved-plan.js';
+import { sameScope } from '../state/access.js';
+import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 import { fileTrouble, noRoom, writeTrouble } from '../util/file-trouble.js';
 import { readSmallFile } from '../util/read-small-file.js';
 import { replaceFile } from '../util/replace-file.js';
 import { type FileKind, obstacle } from '../util/written-file.js';
-import type { ImportDeps } from './deps.js';
+import { valuesOf } from './recorded.js';
+import { type ImportDeps, isCarriedOut, ONCE, onFailureOf, type Start, startOfRun } from './start.js';
 
 /** What a plan takes down before it reads anything, since others may send while it is made. */
 export interface PlanStart {
@@ -173,4 +178,59 @@ export async function loadPlan(
     });
   }
   return { plan: await readPlan(bytes, path), sha256: fileDigest(bytes) };
+}
+
+/** The run that carries out this plan: an unfinished one if there is any, otherwise the newest finished one. */
+export async function runOfPlan(
+  { run, digest }: SavedPlan,
+  state: State,
+  scope: Scope,
+): Promise<StoredRun | undefined> {
+  const runs = (await state.runs.all()).filter((known) => {
+    const { plan } = known.options as Partial<ImportOptions>;
+    // A run that began without this plan may have been saved as it; when it is sent again, the run has another id.
+    const isOf = known.run === run || (plan?.run === run && plan.digest === digest);
+    return isOf && isCarriedOut(known) && sameScope(known.scope, scope);
+  });
+  return runs.find(({ finished }) => !finished) ?? runs[0];
+}
+
+/** The options that a plan was made with. @throws UsageError for a number out of range */
+export function optionsOfPlan(plan: SavedPlan): ImportOptions {
+  const options = plan.options as unknown as ImportOptions;
+  return {
+    ...options,
+    ...importNumbers(options),
+    paths: plan.inputs.map(({ path }) => path),
+    ...{ ...ONCE, full: options.full, checkProperties: false, rejects: null },
+    plan: { run: plan.run, digest: plan.digest, created_at: plan.created_at },
+  };
+}
+
+/**
+ * The start and the options of a saved plan, or of its unfinished run.
+ * @param inputs those that are elsewhere now @param again sends it although it was applied @param how what differs from its
+ * options
+ * @returns the run that has ended with it, if nothing is to be sent
+ * @throws UsageError if the plan is for another service or account, or has no changes to hold back
+ */
+export async function startOfPlan(
+  plan: SavedPlan,
+  { inputs, again, how }: { inputs: readonly string[]; again: boolean; how: Partial<ImportOptions> },
+  deps: Pick<ImportDeps, 'state' | 'scope' | 'tokenHash'>,
+): Promise<{ start: Start; options: ImportOptions } | { ended: StoredRun }> {
+  const { state } = deps;
+  await checkAccount(plan, deps);
+  const found = await runOfPlan(plan, state, deps.scope!);
+  if (!again && found && (found.finished || found.status === 'superseded')) return { ended: found };
+  const planned = optionsOfPlan(plan);
+  if (found && !found.finished) {
+    // The plan contains the private values, so they need not be given again.
+    return startOfRun(found, { inputs, values: valuesOf(planned), failed: false }, how, state);
+  }
+  const kept = { ...planned, waitForLockMs: null, ...how };
+  return {
+    start: { from: 'plan', plan, inputs, again: found !== undefined },
+    options: { ...kept, onFailure: onFailureOf(kept) },
+  };
 }

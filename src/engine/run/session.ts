@@ -17,9 +17,9 @@ import { requestStatus } from '../states.js';
 import { tap } from '../util/channel.js';
 import { closeAll } from '../util/close-all.js';
 import { Changes } from './changes.js';
-import type { ImportDeps } from './deps.js';
 import { type Recorded, recordedInPlan, recordedInRun } from './recorded.js';
 import { Rejecting } from './rejecting.js';
+import type { ImportDeps } from './start.js';
 import { plannedIn, type Start } from './start.js';
 import { failedOf, withoutReasons } from './summary.js';
 

@@ -28,8 +28,8 @@ import {
 } from '../read/index.js';
 import { isWebAddress, parseWebAddress, type WebAddress } from '../service/address.js';
 import { download, type Sink } from '../service/download.js';
-import type { ImportDeps } from './deps.js';
 import { placesOf, type Recorded, type RecordedInput } from './recorded.js';
+import type { ImportDeps } from './start.js';
 
 export type SourceDeps = Pick<
   ImportDeps,

@@ -1,23 +1,94 @@
 /**
- * Where a course begins, with its options: at inputs, at a saved plan, or at a run that continues (contract §1, §4). Its
- * checks at the door are in `door.ts`.
+ * What a course is given, and where it begins, with its options: at inputs, at a saved plan, or at a run that continues
+ * (contract §1, §4). Its checks at the door are in `door.ts`.
  */
-import { UsageError } from '../errors.js';
+import type { Readable } from 'node:stream';
+import { type ExitCode, UsageError } from '../errors.js';
 import type { RequestRecord } from '../model/requests.js';
 import { RunRequests } from '../model/run-requests.js';
-import type { FileRows } from '../model.js';
-import { type ImportOptions, importNumbers } from '../options.js';
+import type { FileRows, Plan, Summary } from '../model.js';
+import type { ImportOptions } from '../options.js';
 import { sumRows } from '../plan/plan.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
+import type { Records } from '../read/index.js';
 import { isCanaryDue } from '../send/next.js';
-import { type Scope, sameScope } from '../state/access.js';
+import type { ServiceClient } from '../service/client.js';
+import type { DownloadOptions } from '../service/download.js';
 import type { StoredRun } from '../state/runs.js';
-import type { State } from '../state/state.js';
+import type { Scope, State } from '../state/state.js';
+import type { Clock } from '../util/clock.js';
 import { count } from '../util/numbers.js';
-import type { ImportDeps } from './deps.js';
-import { checkAccount } from './plan-file.js';
-import { type Repeated, restoreOptions, valuesOf, withoutValues } from './recorded.js';
+import { type Repeated, restoreOptions, withoutValues } from './recorded.js';
 import { failedOf, isDone } from './summary.js';
+
+/**
+ * Asks for confirmation before anything is sent.
+ * @param about `rows`: how many rows would be sent; `continues`: the run that continues, null for a new one
+ * @throws ProfilesError if the user does not confirm
+ */
+export type Confirm = (about: { plan: Plan; rows: number; continues: string | null }) => Promise<void>;
+
+export interface ImportDeps {
+  state: State;
+  /**
+   * Null if there is no token. That is enough for a dry run, which then cannot use the records of past
+   * imports.
+   */
+  scope: Scope | null;
+  /**
+   * Returns the client, which connects with its first request. May be called more than once. A dry run calls
+   * it only to check properties.
+   */
+  client(): Promise<ServiceClient>;
+  /** Returns a hash of the token and these texts. Null for an account with a name. */
+  tokenHash?: ((texts: readonly string[]) => Promise<string>) | null | undefined;
+  /** A dry run that leaves no trace: no rejects file. Default: false. */
+  rehearsal?: boolean | undefined;
+  /** Saves the plan. Without it, a dry run only reports its plan. */
+  savePlan?: ((plan: SavedPlan) => Promise<void>) | undefined;
+  /** The service as reports name it. */
+  service: { account: string | null; region: string; base_url: string };
+  clock: Clock;
+  random: () => number;
+  cwd: string;
+  platform: NodeJS.Platform;
+  stdin: () => Readable;
+  /** Other files that this import reads, such as mapping files. No output may replace them. */
+  reads?: readonly string[] | undefined;
+  /** Absolute path of the report that the caller writes when the import has ended. */
+  reportFile?: string | null | undefined;
+  /** Read instead of files, as one input that is named by the first of `ImportOptions.paths`. */
+  records?: Records | undefined;
+  /** Options for downloading inputs. They do not include the token. */
+  download: Pick<DownloadOptions, 'timeoutMs' | 'proxy'>;
+  /**
+   * Asks whether to continue an unfinished run of the same content. Without it, a run continues only with the
+   * option `resume`.
+   */
+  offer?: ((run: StoredRun) => Promise<boolean>) | undefined;
+  /** Asks whether the plan may be sent, and throws if not. */
+  confirm?: Confirm | undefined;
+  /** How long rows are kept for the history of profiles, in milliseconds. Default: 90 days. */
+  historyKeepMs?: number | undefined;
+  /** Worker threads for parsing; 0 parses in this thread. */
+  threads: number;
+  /**
+   * First Ctrl-C: ends reading and waiting. Its reason is the name of the signal, or the error that ends the
+   * import.
+   */
+  stop: AbortSignal;
+  /** Second Ctrl-C: ends requests in flight. */
+  abort: AbortSignal;
+}
+
+/** How an import ended. */
+export interface ImportResult {
+  summary: Summary;
+  /** Exit code that the command would have. */
+  exit: ExitCode;
+  /** The error that ended it early, or null. */
+  failure: unknown;
+}
 
 export type Start =
   /** New inputs; or with `resume`, the unfinished run of the same content, which is found once they are read. */
@@ -137,10 +208,10 @@ async function chooseFailed(named: StoredRun | undefined, state: State): Promise
 }
 
 /** What a session has only if it is asked for. */
-const ONCE = { resume: false, full: false, failed: false, outcomes: null, dryRun: false } as const;
+export const ONCE = { resume: false, full: false, failed: false, outcomes: null, dryRun: false } as const;
 
 /** The search for rows at fault needs to see how jobs end. */
-const onFailureOf = ({
+export const onFailureOf = ({
   onFailure,
   wait,
 }: Pick<ImportOptions, 'onFailure' | 'wait'>): ImportOptions['onFailure'] =>
@@ -203,58 +274,3 @@ export function startOfRunPlan(
 /** Whether a run has sent its rows or is to send them: one that was held or rejected never does. */
 export const isCarriedOut = ({ status }: Pick<StoredRun, 'status'>): boolean =>
   status !== 'rejected' && status !== 'held';
-
-/** The run that carries out this plan: an unfinished one if there is any, otherwise the newest finished one. */
-export async function runOfPlan(
-  { run, digest }: SavedPlan,
-  state: State,
-  scope: Scope,
-): Promise<StoredRun | undefined> {
-  const runs = (await state.runs.all()).filter((known) => {
-    const { plan } = known.options as Partial<ImportOptions>;
-    // A run that began without this plan may have been saved as it; when it is sent again, the run has another id.
-    const isOf = known.run === run || (plan?.run === run && plan.digest === digest);
-    return isOf && isCarriedOut(known) && sameScope(known.scope, scope);
-  });
-  return runs.find(({ finished }) => !finished) ?? runs[0];
-}
-
-/** The options that a plan was made with. @throws UsageError for a number out of range */
-export function optionsOfPlan(plan: SavedPlan): ImportOptions {
-  const options = plan.options as unknown as ImportOptions;
-  return {
-    ...options,
-    ...importNumbers(options),
-    paths: plan.inputs.map(({ path }) => path),
-    ...{ ...ONCE, full: options.full, checkProperties: false, rejects: null },
-    plan: { run: plan.run, digest: plan.digest, created_at: plan.created_at },
-  };
-}
-
-/**
- * The start and the options of a saved plan, or of its unfinished run.
- * @param inputs those that are elsewhere now @param again sends it although it was applied @param how what differs from its
- * options
- * @returns the run that has ended with it, if nothing is to be sent
- * @throws UsageError if the plan is for another service or account, or has no changes to hold back
- */
-export async function startOfPlan(
-  plan: SavedPlan,
-  { inputs, again, how }: { inputs: readonly string[]; again: boolean; how: Partial<ImportOptions> },
-  deps: Pick<ImportDeps, 'state' | 'scope' | 'tokenHash'>,
-): Promise<{ start: Start; options: ImportOptions } | { ended: StoredRun }> {
-  const { state } = deps;
-  await checkAccount(plan, deps);
-  const found = await runOfPlan(plan, state, deps.scope!);
-  if (!again && found && (found.finished || found.status === 'superseded')) return { ended: found };
-  const planned = optionsOfPlan(plan);
-  if (found && !found.finished) {
-    // The plan contains the private values, so they need not be given again.
-    return startOfRun(found, { inputs, values: valuesOf(planned), failed: false }, how, state);
-  }
-  const kept = { ...planned, waitForLockMs: null, ...how };
-  return {
-    start: { from: 'plan', plan, inputs, again: found !== undefined },
-    options: { ...kept, onFailure: onFailureOf(kept) },
-  };
-}
