@@ -49,7 +49,7 @@ export async function* carryOut(
 async function* steps(session: Session): AsyncGenerator<ImportEvent, ImportResult> {
   const { start, options, deps, isRecorded } = session;
   await deps.state.refuseMoved();
-  const mark = deps.savePlan ? await startPlan(session.id, session.plannedAt, options.paths, deps) : null;
+  const mark = deps.savePlan ? await startPlan(session.id, options.paths, deps) : null;
   await checkStart(session);
   const needsRows = start.from !== 'run' || !start.isSent;
   if (needsRows) session.open(yield* openInputs(start, session.recorded, session.spool, options, deps));

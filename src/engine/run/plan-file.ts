@@ -21,9 +21,6 @@ import { type ImportDeps, isCarriedOut, ONCE, onFailureOf, type Start, startOfRu
 
 /** What a plan takes down before it reads anything, since others may send while it is made. */
 export interface PlanStart {
-  scope: Scope;
-  /** Milliseconds since the epoch. */
-  at: number;
   number: number;
   /** Of all kinds (`stateMark`). */
   marks: Record<string, string>;
@@ -32,7 +29,6 @@ export interface PlanStart {
 /** Starts a plan to save. @throws UsageError if there is no account, or if what it reads could not be read again */
 export async function startPlan(
   run: string,
-  at: number,
   paths: readonly string[],
   { scope, state, records }: Pick<ImportDeps, 'scope' | 'state' | 'records'>,
 ): Promise<PlanStart> {
@@ -44,7 +40,7 @@ export async function startPlan(
   if (!scope)
     throw new UsageError('a plan is saved for an account: there is no token, and no account has been named');
   const number = await state.runs.numberPlan(run, scope);
-  return { scope, at, number, marks: await stateMark(state, scope, KINDS) };
+  return { number, marks: await stateMark(state, scope, KINDS) };
 }
 
 /**

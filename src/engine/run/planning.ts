@@ -128,11 +128,11 @@ export async function* makePlan(
 
 /** The plan to save. */
 async function documentOf(
-  { id: run, options, deps }: Session,
+  { id: run, options, deps, scope, plannedAt }: Session,
   scanned: Scanned,
   { plan: { duplicates }, totals, changes }: Planned,
   requests: SavedRequest[],
-  { scope, at, number, marks }: PlanStart,
+  { number, marks }: PlanStart,
 ): Promise<SavedPlan> {
   const inputs = scanned.inputs.map(({ opened: { path, kind, format }, scan }) => ({
     ...{ path, kind, format, bytes: scan.size, sha256: scan.digest },
@@ -164,7 +164,7 @@ async function documentOf(
     item_format: ITEM_FORMAT_VERSION,
     options: optionsToSave(options),
     ...{ inputs, requests, run },
-    created_at: new Date(at).toISOString(),
+    created_at: new Date(plannedAt).toISOString(),
     made_after: { state: marks.id!, number },
   });
 }

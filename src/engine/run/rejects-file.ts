@@ -54,9 +54,9 @@ export class RejectsFile {
   path: string | null = null;
   #location: string;
   #handle: number | null = null;
-  /** Size in bytes, and what the file is known by, at the last `flush`. */
+  /** The file as of the last `flush`, and its size in bytes; null if there is none. */
+  written: { location: string; mark: FileMark } | null = null;
   #kept = 0;
-  #mark: FileMark | null = null;
   readonly #digest: Hash = createHash('sha256');
   #pending = '';
   #failure: StateError | null = null;
@@ -94,13 +94,9 @@ export class RejectsFile {
       this.path = publish(this.#location, this.place);
       this.#location = resolve(this.place.cwd, this.path);
     }
-    this.#mark = { inode: inodeOf(this.#handle), sha256: hex(this.#digest) };
+    const mark = { inode: inodeOf(this.#handle), sha256: hex(this.#digest) };
+    this.written = { location: this.#location, mark };
     return this.path;
-  }
-
-  /** The file as of the last `flush`; null if there is none. */
-  get written(): { location: string; mark: FileMark } | null {
-    return this.#mark && { location: this.#location, mark: this.#mark };
   }
 
   /** Closes the file. Removes it if it never got its final name: none of its rows is recorded. */
