@@ -66,7 +66,7 @@ export const hashToken = (token: string, texts: readonly string[]): string =>
     .digest('hex');
 
 /** Checks that the plan was made for this service and account. @throws UsageError that names the difference */
-export async function checkAccount(
+async function checkAccount(
   plan: SavedPlan,
   deps: Pick<ImportDeps, 'scope' | 'tokenHash'>,
 ): Promise<void> {
