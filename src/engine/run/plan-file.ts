@@ -66,10 +66,7 @@ export const hashToken = (token: string, texts: readonly string[]): string =>
     .digest('hex');
 
 /** Checks that the plan was made for this service and account. @throws UsageError that names the difference */
-async function checkAccount(
-  plan: SavedPlan,
-  deps: Pick<ImportDeps, 'scope' | 'tokenHash'>,
-): Promise<void> {
+async function checkAccount(plan: SavedPlan, deps: Pick<ImportDeps, 'scope' | 'tokenHash'>): Promise<void> {
   const scope = deps.scope!;
   const { region, base_url, account, account_hash } = plan;
   const here = await accountOf(scope, plan.inputs, deps);
