@@ -142,6 +142,37 @@ describe('ranges of an earlier session', () => {
   });
 });
 
+describe('rows that the service rejected before', () => {
+  const [c1, c2, c3] = ['c1', 'c2', 'c3'].map(idHash);
+  const rejectionOf: ChunkRules['rejectionOf'] = ({ ids }, at) =>
+    ids[at] === c1 || ids[at] === c2 ? 'no' : null;
+
+  test('have chunks of their own, with the unchanged rows after them', async () => {
+    const isUnchanged: ChunkRules['isUnchanged'] = ({ ids }, at) => ids[at] === c3;
+    const chunks = await cut(numbered(6), { rejectionOf, isUnchanged });
+    expect(chunks.map((chunk) => [...chunk.rows, chunk.unchanged, chunk.rejected])).toEqual([
+      [0, 0, null],
+      [1, 2, 1, 'no'],
+      [4, 5, 0, null],
+    ]);
+  });
+
+  test.each([
+    ['withdrawn', 1, 3, 'no'],
+    ['withdrawn', 0, 2, null],
+    ['withdrawn', 1, 4, null],
+    ['intent', 1, 3, null],
+    ['unknown', 1, 3, null],
+  ] as const)(
+    'a request that is %s with rows %i to %i is rejected: %s',
+    async (state, from, to, rejected) => {
+      const recorded = [recordedRange(from, to, { state })];
+      const chunks = await cut(numbered(6), { rejectionOf, recorded, isSentAgain: () => true });
+      expect(chunks.filter((chunk) => chunk.recorded).map((chunk) => chunk.rejected)).toEqual([rejected]);
+    },
+  );
+});
+
 /** Few ids, so that they meet; keys that have been trouble elsewhere. */
 const aRow: fc.Arbitrary<Row> = fc.record({
   id: fc.constantFrom('a', 'b', 'c', '__proto__', 'é', '1', '01', '{}'),
