@@ -8,6 +8,9 @@ const KEY = 32;
 /** Views for texts up to this many bytes are cached: creating one takes as long as a short hash. */
 const READY = 1024;
 
+/** Longer texts are written by Node. */
+const SHORT = 64;
+
 /** Collects hashes. Equal UTF-8 has equal hashes, whether it comes as text or as bytes. */
 export class Hashes {
   /** The key, and room for a text after it. */
@@ -25,7 +28,17 @@ export class Hashes {
   add(text: string): void {
     // No UTF-16 code unit takes more than three bytes of UTF-8.
     this.#reserve(text.length * 3);
-    this.#hash(this.#memory.write(text, KEY));
+    const memory = this.#memory;
+    const { length } = text;
+    for (let at = 0; at < length; at++) {
+      const code = text.charCodeAt(at);
+      if (code >= 0x80 || at === SHORT) {
+        this.#hash(memory.write(text, KEY));
+        return;
+      }
+      memory[KEY + at] = code;
+    }
+    this.#hash(length);
   }
 
   /** Adds a text that is in memory as UTF-8. */
@@ -33,7 +46,7 @@ export class Hashes {
     const length = end - start;
     this.#reserve(length);
     const memory = this.#memory;
-    if (length > 64) memory.set(bytes.subarray(start, end), KEY);
+    if (length > SHORT) memory.set(bytes.subarray(start, end), KEY);
     else for (let at = 0; at < length; at++) memory[KEY + at] = bytes[start + at]!;
     this.#hash(length);
   }

@@ -4,7 +4,7 @@ import { scratch } from './conversion/type.js';
 import { COMPANY, headOf, METADATA_OPEN } from './item-text.js';
 import { jsonString } from './json/text.js';
 import { DOUBLED, ESCAPED, type Rows } from './rows.js';
-import { copy, copyWithRoom, QUOTE, viewOf } from './text/fours.js';
+import { copy, type Fixed, fixed, QUOTE, writeFixed } from './text/fours.js';
 import { Output } from './text/output.js';
 
 const OPEN_BRACE = 0x7b;
@@ -72,21 +72,13 @@ export interface Sent {
   spread: string;
 }
 
-/** A text that is the same in each item. Behind it is room to copy it four bytes at a time. */
-const fixed = (text: string): DataView => viewOf(Buffer.from(`${text}   `));
-const ROOM = 3;
-
-/** Writes such a text, and overwrites up to three bytes after it. @returns the offset after it */
-const writeFixed = (text: DataView, to: DataView, at: number): number =>
-  copyWithRoom(text, 0, text.byteLength - ROOM, to, at);
-
 export class ItemWriter {
   /** How many bytes more the last item would take if each value was text. */
   quotes = 0;
   readonly #head: string;
-  readonly #members: readonly { index: number; as: As; key: DataView }[];
-  readonly #constants: DataView;
-  readonly #empty: DataView | null;
+  readonly #members: readonly { index: number; as: As; key: Fixed }[];
+  readonly #constants: Fixed;
+  readonly #empty: Fixed | null;
   /** Bytes of everything in an item but its cells. */
   readonly #around: number;
 
@@ -99,7 +91,7 @@ export class ItemWriter {
     this.#members = members.map(({ key, ...member }) => ({ ...member, key: fixed(`,${jsonString(key)}:`) }));
     this.#constants = fixed(constants);
     this.#empty = empty === null ? null : fixed(empty);
-    const keys = this.#members.reduce((sum, { key }) => sum + key.byteLength, 0);
+    const keys = this.#members.reduce((sum, { key }) => sum + key.length, 0);
     this.#around = keys + constants.length * 3 + members.length * 8 + 16;
   }
 
@@ -108,8 +100,13 @@ export class ItemWriter {
     const { bytes, view, starts, ends, kinds, base } = row;
     const [members, empty] = [this.#members, this.#empty];
     const room = this.#around + size + converted.out.length;
-    const named = company === '' ? '' : COMPANY + jsonString(company);
-    out.write(this.#head + jsonString(id) + named + METADATA_OPEN, room);
+    out.write(this.#head);
+    out.writeJson(id);
+    if (company !== '') {
+      out.write(COMPANY);
+      out.writeJson(company);
+    }
+    out.write(METADATA_OPEN, room);
     // The comma of the first member is where the brace will be.
     const open = --out.length;
     let at = open;

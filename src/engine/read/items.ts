@@ -111,16 +111,16 @@ export class ItemBuilder {
 
   build(batch: Rows): ItemBatch {
     const writer = this.#writer;
-    const ends: number[] = [];
-    const lines: number[] = [];
-    const rows: number[] = [];
+    const count = batch.lines.length;
+    const [ends, lines, rows] = [new Uint32Array(count), new Uint32Array(count), new Float64Array(count)];
+    let length = 0;
     const rejected: RejectedRecord[] = [];
     if (this.#out.bytes.length > KEPT_BYTES) this.#out = new Output(KEPT_BYTES);
     const out = this.#out;
     out.length = 0;
     for (const collected of [this.#ids, this.#contents]) collected.take(); // of a batch that failed
     writer.begin(batch);
-    for (let number = 0; number < batch.lines.length; number++) {
+    for (let number = 0; number < count; number++) {
       const start = out.length;
       let reason = writer.write(number, out);
       if (reason === BLANK) continue;
@@ -134,21 +134,16 @@ export class ItemBuilder {
       this.#contents.addBytes(out.bytes, start, out.length);
       out.reserve(1);
       out.bytes[out.length++] = COMMA;
-      ends.push(out.length);
-      lines.push(batch.lines[number]!);
-      rows.push(rowOf(batch, number));
+      ends[length] = out.length;
+      lines[length] = batch.lines[number]!;
+      rows[length++] = rowOf(batch, number);
     }
     const items = itemMemory.take(out.length);
     items.set(out.bytes.subarray(0, out.length));
     return {
-      ...{
-        items,
-        ends: Uint32Array.from(ends),
-        lines: Uint32Array.from(lines),
-        rows: Float64Array.from(rows),
-      },
+      ...{ items, ends: ends.slice(0, length), lines: lines.slice(0, length), rows: rows.slice(0, length) },
       ...{ ids: this.#ids.take(), contents: this.#contents.take() },
-      ...{ read: rows.length + rejected.length, rejected },
+      ...{ read: length + rejected.length, rejected },
     };
   }
 }

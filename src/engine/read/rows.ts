@@ -1,4 +1,5 @@
 /** Rows of any format, whole and in order, as they travel from a file to the threads. */
+import { mustEscape } from './text/fours.js';
 import { Output } from './text/output.js';
 import type { RejectedRecord } from './types.js';
 import type { Refusal } from './wording.js';
@@ -14,16 +15,15 @@ export interface Rows {
   starts: Uint32Array<ArrayBuffer>;
   ends: Uint32Array<ArrayBuffer>;
   /**
-   * For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them. JSON: see `look`.
-   * Parquet: whether it must be looked at.
+   * For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them. Parquet: whether
+   * it must be looked at.
    */
   kinds: Uint8Array<ArrayBuffer>;
   width: number;
   /** What messages show for each row: the line on which it begins, or in a JSON array its number. */
   lines: Uint32Array<ArrayBuffer>;
-  /** JSON: the line of the file on which each item begins, and how many members it has, at all depths. */
+  /** JSON: the line of the file on which each item begins. */
   fileLines?: Uint32Array<ArrayBuffer>;
-  members?: Uint32Array<ArrayBuffer>;
   /** How many rows of the input come before these. */
   first: number;
   /** The number of each row in the input, if some were filtered out. Absent: they count up from `first`. */
@@ -48,9 +48,6 @@ export const DOUBLED = 2;
 /** How many bits of a kind these take. */
 export const KIND_BITS = 2;
 
-/** Bytes that JSON escapes. */
-export const mustEscape = (byte: number): boolean => byte < 0x20 || byte === 0x22 || byte === 0x5c;
-
 /** The number of a row among all rows of the input, from 0. */
 export const rowOf = ({ first, rows }: Pick<Rows, 'first' | 'rows'>, number: number): number =>
   rows === undefined ? first + number : rows[number]!;
@@ -72,7 +69,7 @@ export const rejectedRecord = (
 
 /** Some rows of a batch, by their indexes in it, ascending. They share its bytes. */
 export function only(batch: Rows, numbers: readonly number[]): Rows {
-  const { starts, ends, kinds, width, lines, fileLines, members, odd } = batch;
+  const { starts, ends, kinds, width, lines, fileLines, odd } = batch;
   const cells = new CellLists(numbers.length * width);
   for (const number of numbers) {
     for (let cell = number * width; cell < (number + 1) * width; cell++)
@@ -85,7 +82,6 @@ export function only(batch: Rows, numbers: readonly number[]): Rows {
     ...cells.take(),
     lines: some(lines),
     ...(fileLines && { fileLines: some(fileLines) }),
-    ...(members && { members: some(members) }),
     rows: Float64Array.from(numbers, (number) => rowOf(batch, number)),
     ...(odd && {
       odd: odd.flatMap((row) => {

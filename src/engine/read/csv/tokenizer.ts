@@ -4,8 +4,8 @@
  * result with csv-parse.
  */
 import type { InputError } from '../../errors.js';
-import { CellLists, DOUBLED, ESCAPED, mustEscape, type OddRow, type Rows } from '../rows.js';
-import { BACKSLASH, four, QUOTE, skipText, skipTextTo, viewOf } from '../text/fours.js';
+import { CellLists, DOUBLED, ESCAPED, type OddRow, type Rows } from '../rows.js';
+import { BACKSLASH, four, mustEscape, QUOTE, skipText, skipTextTo, viewOf } from '../text/fours.js';
 import { Splitter } from '../text/splitter.js';
 import type { Dialect } from './dialect.js';
 import type { Notes } from './notes.js';

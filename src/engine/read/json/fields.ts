@@ -1,4 +1,4 @@
-/** The fields of items: where their values go, and what they hold. JSON values keep their types; the plan reports them. */
+/** What the fields of items hold. JSON values keep their types; the plan reports them. */
 import type { CellType, ColumnPlan } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import {
@@ -10,10 +10,9 @@ import {
 } from '../conversion/stats.js';
 import { sentType } from '../conversion/types.js';
 import type { ColumnCounter, ColumnTotals } from '../format.js';
-import { METADATA, type Target, targeting } from '../mapping/targets.js';
+import type { Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
 import { type Evidence, shown } from '../wording.js';
-import { jsonString } from './text.js';
 
 /** The most fields to know. Items may have any number of different ones, and memory must not grow with the file. */
 export const MAX_FIELDS = 10_000;
@@ -35,72 +34,15 @@ export function jsonTypeOf(value: unknown): JsonType {
   }
 }
 
+/** A value, which is parsed only when it is shown. */
+export interface SeenValue {
+  /** Its number in `JSON_TYPES`. */
+  readonly type: number;
+  read(): unknown;
+}
+
 /** Receives each value of an item, accepted or not, with its target and the item's line. */
-export type SeeField = (target: Target, value: unknown, line: number) => void;
-
-export type TargetOf = (field: string) => Target;
-
-function cached(targetOf: TargetOf): TargetOf {
-  const known = new Map<string, Target>();
-  return (field) => {
-    let target = known.get(field);
-    if (!target) {
-      target = targetOf(field);
-      if (known.size < MAX_FIELDS) known.set(field, target);
-    }
-    return target;
-  };
-}
-
-/** Where the fields of items go, and those of their `metadata`. */
-export function targetsIn(input: OpenedInput): { flat: TargetOf; inner: TargetOf } {
-  const flat = cached(targeting(input));
-  // Fields inside `metadata` are never identifiers; as columns they share the names of flat fields.
-  const nested = targeting({ ...input, idColumn: '', companyIdColumn: null });
-  const inner = cached((field) => {
-    const { role } = flat(field);
-    if (role === 'metadata' || role === 'ignored') return nested(field);
-    // `metadata.company_id` is not the identifier, and `metadata.metadata` is not spread again.
-    return { column: `${METADATA}.${field}`, role: 'metadata', key: field, pinned: null, because: null };
-  });
-  return { flat, inner };
-}
-
-export interface Field {
-  name: string;
-  target: Target;
-  /** `,"key":` as it is sent. */
-  text: string;
-}
-
-/** The fields of one level. Items mostly have the same ones in the same order. */
-export class Fields {
-  #names: string[] = [];
-  #fields: Field[] = [];
-  /** The fields that are no metadata, if the others are sent as they are, under their own names; otherwise null. */
-  others: readonly string[] | null = null;
-
-  constructor(private readonly targetOf: TargetOf) {}
-
-  of(object: Record<string, unknown>): readonly Field[] {
-    const names = Object.keys(object);
-    const known = this.#names;
-    if (names.length === known.length && names.every((name, at) => name === known[at])) return this.#fields;
-    this.#names = names;
-    this.#fields = names.map((name) => {
-      const target = this.targetOf(name);
-      return { name, target, text: target.key === null ? '' : `,${jsonString(target.key)}:` };
-    });
-    const isAsItIs = ({ name, target: { role, key, pinned } }: Field): boolean =>
-      name !== '__proto__' && role !== 'spread' && (role !== 'metadata' || (key === name && pinned === null));
-    const others = this.#fields.flatMap(({ name, target }) => (target.role === 'metadata' ? [] : name));
-    this.others = this.#fields.every(isAsItIs) ? others : null;
-    return this.#fields;
-  }
-}
-
-/** Counts are indexed by type number: looking up names would take longer than the rest of the count. */
-const numberOf = (type: JsonType): number => JSON_TYPES.indexOf(type);
+export type SeeField = (target: Target, value: SeenValue, line: number) => void;
 
 const [TEXT, INTEGER, NUMBER, NULL] = [0, 1, 2, 4];
 
@@ -125,12 +67,12 @@ export const emptyFieldStats = (): FieldStats => ({
 /** Integers and decimals do not count as different types. */
 const kindOf = (type: number): number => (type === INTEGER ? NUMBER : type);
 
-function addValue(stats: FieldStats, value: unknown, line: number): void {
-  const type = numberOf(jsonTypeOf(value));
+function addValue(stats: FieldStats, value: SeenValue, line: number): void {
+  const { type } = value;
   stats.counts[type]!++;
   if (type === NULL || stats.other !== null) return;
   if (stats.first !== null && kindOf(type) === kindOf(stats.first.type)) return;
-  const seen = { line, text: shown(value), type };
+  const seen = { line, text: shown(value.read()), type };
   if (stats.first === null) stats.first = seen;
   else stats.other = seen;
 }
@@ -191,12 +133,12 @@ export class FieldCounter implements ColumnCounter {
     return [...this.#parts.values()];
   }
 
-  #add(target: Target, value: unknown, line: number): void {
+  #add(target: Target, value: SeenValue, line: number): void {
     const part = this.#parts.get(target.column) ?? this.#open(target);
     if (part === null) return;
     addValue(part.stats, value, line);
-    if (part.currencies && typeof value === 'string') {
-      this.#amounts.push({ currencies: part.currencies, text: value, line });
+    if (part.currencies && value.type === TEXT) {
+      this.#amounts.push({ currencies: part.currencies, text: value.read() as string, line });
     }
   }
 

@@ -48,8 +48,8 @@ export const jsonFormat: InputFormat<JsonWriter> = {
   placeOf,
 };
 
-const tokenizerOf = ({ path, maxDepth, json }: OpenedInput): JsonTokenizer =>
-  new JsonTokenizer({ path, maxDepth, body: json!.body });
+const tokenizerOf = ({ path, json }: OpenedInput): JsonTokenizer =>
+  new JsonTokenizer({ path, body: json!.body });
 
 /** @throws InputError if the first items have no identifier; UsageError for options that do not fit them */
 async function open(file: InputFile, options: InputOptions, head?: Head): Promise<OpenedInput> {

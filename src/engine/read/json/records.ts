@@ -1,92 +1,56 @@
-/** The items of a batch of JSON: how they are listed, and how they are parsed. */
+/** The items of a batch of JSON, parsed as a whole. */
 import { InputError } from '../../errors.js';
-import { tooManyKeys } from '../limits.js';
-import { CellLists, type Rows } from '../rows.js';
+import { type Limits, tooManyKeys } from '../limits.js';
+import { METADATA } from '../mapping/targets.js';
+import type { Rows } from '../rows.js';
+import { viewOf } from '../text/fours.js';
 import type { OpenedInput } from '../types.js';
-import { SUSPECT, seen } from './look.js';
+import { quoted } from '../wording.js';
+import { isScalar, seen, valueEnd } from './look.js';
+import { isWhole, lossIn, objectMembers } from './text.js';
 
 /** The deepest nesting that is parsed: beyond it, a value takes many times the memory of its text. */
 const PARSED_LEVELS = 128 * 1024;
-/** The bit of an item's kind, beside those of `look`. */
-const TOO_DEEP = 8;
-
-/** Items as `look` saw them, each one cell. */
-export class ItemList {
-  readonly #cells = new CellLists(4096);
-  #members: number[] = [];
-
-  constructor(private readonly maxDepth: number) {}
-
-  /** Adds the item that was looked at last. */
-  add(start: number, end: number): void {
-    const { depth, kind, members } = seen;
-    const deep = (depth > this.maxDepth ? SUSPECT : 0) | (depth > PARSED_LEVELS ? TOO_DEEP : 0);
-    this.#cells.push(start, end, kind | deep);
-    this.#members.push(members);
-  }
-
-  take(): Pick<Rows, 'starts' | 'ends' | 'kinds' | 'members' | 'width'> {
-    const members = Uint32Array.from(this.#members);
-    this.#members = [];
-    return { ...this.#cells.take(), members, width: 1 };
-  }
-}
-
 export interface JsonRecord {
   text: string;
   value: unknown;
-  /** What `look` saw; `SUSPECT` also if a member is missing. */
-  kind: number;
   /** Why it was not parsed: it would take many times its size in memory, or its format refused it. Null if it was. */
   excess: string | null;
 }
+
+/** Why an item with so many names and levels is not parsed; null if it is. */
+export const excessOf = (names: number, depth: number, limits: Pick<Limits, 'maxColumns'>): string | null =>
+  names > limits.maxColumns
+    ? tooManyKeys(names, limits)
+    : depth > PARSED_LEVELS
+      ? 'is nested too deeply'
+      : null;
 
 /**
  * Returns the function that parses a record of a batch.
  * @throws InputError if the text is not JSON, naming the line, and in an array the item
  */
 export function recordReader(batch: Rows, input: OpenedInput): (number: number) => JsonRecord {
-  const { bytes, starts, ends, kinds, members } = batch;
+  const { bytes, starts, ends, odd } = batch;
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const refused = new Map(batch.odd?.map(({ number, reason }) => [number, reason]));
+  const view = viewOf(buffer);
+  const refused = new Map(odd?.map(({ number, reason }) => [number, reason]));
   return (number) => {
-    const text = buffer.toString('utf8', starts[number], ends[number]);
-    const kind = kinds[number]!;
-    const count = members![number]!;
-    const excess =
-      refused.get(number) ??
-      (count > input.maxColumns
-        ? tooManyKeys(count, input)
-        : kind & TOO_DEEP
-          ? 'is nested too deeply'
-          : null);
-    if (excess !== null) return { text, value: undefined, kind, excess };
+    const [start, end] = [starts[number]!, ends[number]!];
+    const text = buffer.toString('utf8', start, end);
+    valueEnd(buffer, view, start, end);
+    const size = isScalar(buffer[start]!) ? NO_SIZE : seen;
+    const excess = refused.get(number) ?? excessOf(size.members, size.depth, input);
+    if (excess !== null) return { text, value: undefined, excess };
     try {
-      const value: unknown = JSON.parse(text);
-      const isWhole = (kind & SUSPECT) !== 0 || membersIn(value) === count;
-      return { text, value, kind: isWhole ? kind : kind | SUSPECT, excess };
+      return { text, value: JSON.parse(text), excess };
     } catch (error) {
       throw notJson((error as Error).message, text, batch, number, input);
     }
   };
 }
 
-/** How many members a parsed value has, at all depths: fewer than its text if a name appears twice. */
-function membersIn(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  let members = 0;
-  if (Array.isArray(value)) {
-    for (const one of value) members += membersIn(one);
-    return members;
-  }
-  // Twice as fast as making lists of names and values.
-  for (const name in value) {
-    members++;
-    const member = (value as Record<string, unknown>)[name];
-    if (typeof member === 'object') members += membersIn(member);
-  }
-  return members;
-}
+const NO_SIZE = { members: 0, depth: 0 };
 
 const STRING = /"(?:[^"\\]|\\.)*"/gs;
 /** As Python, pandas, and DuckDB write them. */
@@ -119,4 +83,29 @@ function faultOf(message: string): string {
   return message
     .replace(/(?: in JSON)? at position.*/s, '')
     .replace(/, (?:\.{3})?".*is not valid JSON$/s, '');
+}
+
+/** What would be lost of an item, with its field. Numeric identifiers are sent as text, so they may have any length. */
+export function lossOfItem(
+  text: string,
+  {
+    idColumn,
+    companyIdColumn,
+    roundNumbers,
+  }: Pick<OpenedInput, 'idColumn' | 'companyIdColumn' | 'roundNumbers'>,
+): string | null {
+  const names = new Set<string>();
+  for (const [name, json] of objectMembers(text)) {
+    if (names.has(name)) return `the key ${quoted(name)} appears twice`;
+    names.add(name);
+    const half = lossIn(JSON.stringify(name));
+    if (half !== null) return half;
+    const isId = name === idColumn || name === companyIdColumn;
+    const loss = isId && isWhole(json) ? null : lossIn(json, roundNumbers);
+    if (loss === null) continue;
+    const inside = name === METADATA ? objectMembers(json) : [];
+    const inner = inside.find(([, member]) => lossIn(member, roundNumbers) === loss);
+    return `${inner ? `${METADATA}.${inner[0]}` : name}: ${loss}`;
+  }
+  return null;
 }

@@ -140,3 +140,8 @@ export function membersOf(
 export function membersText(members: readonly (readonly [key: string, json: string])[]): string {
   return members.map(([key, json]) => `,${jsonString(key)}:${json}`).join('');
 }
+
+const WHOLE = /^-?\d+$/;
+
+/** Whether a JSON text is a whole number. */
+export const isWhole = (json: string): boolean => WHOLE.test(json);

@@ -1,22 +1,19 @@
 /**
- * Finds the items of a JSON text: one per line, in an array, or one after another. One pass over the bytes, which also
- * looks at each item. What is around an array is kept, and checked without its items.
+ * Finds the items of a JSON text: one per line, in an array, or one after another. What is around an array is kept, and checked without its items.
  */
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../util/size.js';
-import type { Rows } from '../rows.js';
+import { CellLists, type Rows } from '../rows.js';
 import { viewOf } from '../text/fours.js';
 import { MAX_RECORD_BYTES, Splitter } from '../text/splitter.js';
 import type { JsonBody } from '../types.js';
-import { CLOSE_BRACKET, COMMA, isPunctuation, isScalar, isSpace, look, seen, valueEnd } from './look.js';
-import { ItemList } from './records.js';
+import { CLOSE_BRACKET, COMMA, isPunctuation, isScalar, isSpace, seen, valueEnd } from './look.js';
 import { arrayStart, CUT, checkAround, type Fault, textFollows } from './shape.js';
 
 const LF = 0x0a;
 
 export interface JsonForm {
   path: string;
-  maxDepth: number;
   /** Null if there is one item per line. */
   body: JsonBody | null;
 }
@@ -24,7 +21,7 @@ export interface JsonForm {
 /** Rows have as `lines` numbers from 1 for items of an array; otherwise, the line on which each begins. */
 export class JsonTokenizer extends Splitter {
   readonly #form: JsonForm;
-  readonly #items: ItemList;
+  readonly #items = new CellLists(4096);
   #lines: number[] = [];
   #fileLines: number[] = [];
   /** The line on which what has not ended begins. */
@@ -37,7 +34,6 @@ export class JsonTokenizer extends Splitter {
   constructor(form: JsonForm) {
     super(MAX_RECORD_BYTES);
     this.#form = form;
-    this.#items = new ItemList(form.maxDepth);
   }
 
   get line(): number {
@@ -55,7 +51,7 @@ export class JsonTokenizer extends Splitter {
     const [lines, fileLines] = [Uint32Array.from(this.#lines), Uint32Array.from(this.#fileLines)];
     this.#lines = [];
     this.#fileLines = [];
-    return { ...this.#items.take(), bytes, lines, fileLines };
+    return { ...this.#items.take(), bytes, lines, fileLines, width: 1 };
   }
 
   protected tooLarge(): InputError {
@@ -93,7 +89,6 @@ export class JsonTokenizer extends Splitter {
 
   /** Reads whole lines. Those of white space are left out. */
   #scanLines(bytes: Buffer, length: number, isLast: boolean): number {
-    const view = viewOf(bytes);
     let at = 0;
     while (at < length) {
       const lineEnd = bytes.indexOf(LF, at); // at the latest, behind the text
@@ -101,10 +96,7 @@ export class JsonTokenizer extends Splitter {
       let [start, end] = [at, lineEnd];
       while (start < end && isSpace(bytes[start])) start++;
       while (end > start && isSpace(bytes[end - 1])) end--;
-      if (start < end) {
-        look(bytes, view, start, end, true);
-        this.#add(start, end, this.#line);
-      }
+      if (start < end) this.#add(start, end, this.#line);
       if (lineEnd < length) this.#line++;
       at = lineEnd + 1;
     }
@@ -156,9 +148,8 @@ export class JsonTokenizer extends Splitter {
       const end = valueEnd(text, view, at, text.length);
       const mayGoOn = isScalar(text[at]!) && end === text.length && !isLast;
       if (end < 0 || mayGoOn) return at;
-      if (isScalar(text[at]!)) look(text, view, at, end, true);
       this.#add(at, end, isArray ? this.#count() + 1 : this.#line);
-      this.#line += seen.lines;
+      if (!isScalar(text[at]!)) this.#line += seen.lines;
       this.#next = 'separator';
       at = end;
     }
@@ -195,7 +186,7 @@ export class JsonTokenizer extends Splitter {
   }
 
   #add(start: number, end: number, line: number): void {
-    this.#items.add(start, end);
+    this.#items.push(start, end, 0);
     this.#lines.push(line);
     this.#fileLines.push(this.#line);
   }

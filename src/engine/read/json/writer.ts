@@ -1,33 +1,22 @@
 /** Writes JSON items, flat or in the service's shape, as the service expects them (spec: Company, User). */
 import type { CellType } from '../../model.js';
-import { isObject } from '../../util/json-object.js';
 import { type Converter, converterOf, misfit, sentAs } from '../conversion/types.js';
 import type { RowWriter } from '../format.js';
 import { cleaner, identifierCheck } from '../identifier.js';
 import { COMPANY, EMPTY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
 import { tooDeep } from '../limits.js';
-import { METADATA, type Target } from '../mapping/targets.js';
-import { otherRun } from '../rejects-rows.js';
+import { otherRun, RUN } from '../rejects-rows.js';
 import type { Rows } from '../rows.js';
-import type { Output } from '../text/output.js';
+import { copy, viewOf, writeFixed } from '../text/fours.js';
+import { Output } from '../text/output.js';
 import type { OpenedInput } from '../types.js';
 import { quoted, type Refusal, shown } from '../wording.js';
-import {
-  type Field,
-  Fields,
-  type JsonType,
-  jsonTypeOf,
-  type SeeField,
-  type TargetOf,
-  targetsIn,
-} from './fields.js';
-import { COMPACT, SPELLED, SUSPECT } from './look.js';
-import { type JsonRecord, recordReader } from './records.js';
-import { jsonString, lossIn, memberOf, membersText, objectMembers } from './text.js';
-
-type Fieldset = Record<string, unknown>;
-
-const NOTHING: JsonRecord = { text: '', value: null, kind: 0, excess: null };
+import { JSON_TYPES, type JsonType, jsonTypeOf, type SeeField } from './fields.js';
+import { type Field, type Fields, ItemFields } from './items.js';
+import { OPEN_BRACE } from './look.js';
+import { Members, membersIn, NESTED, NULL, SPELLED, Value } from './members.js';
+import { excessOf, type JsonRecord, lossOfItem, recordReader } from './records.js';
+import { isExactNumber, isWhole, memberOf, membersText } from './text.js';
 
 export class JsonWriter implements RowWriter {
   id = '';
@@ -35,9 +24,10 @@ export class JsonWriter implements RowWriter {
   readonly quotes = 0;
   see: SeeField | null = null;
   readonly #input: OpenedInput;
-  readonly #flat: TargetOf;
-  readonly #outer: Fields;
-  readonly #inner: Fields;
+  readonly #fields: ItemFields;
+  readonly #outer = new Members();
+  readonly #inner = new Members();
+  readonly #value = new Value();
   readonly #head: string;
   readonly #constants: string;
   readonly #constantKeys: ReadonlySet<string>;
@@ -45,24 +35,24 @@ export class JsonWriter implements RowWriter {
   readonly #converters = new Map<CellType, Converter>();
   readonly #check: ReturnType<typeof identifierCheck>;
   readonly #clean: ((text: string) => string) | null;
-  #read: (number: number) => JsonRecord = () => NOTHING;
-  #lines: Rows['lines'] = new Uint32Array(0);
+  #bytes = Buffer.alloc(0);
+  #view = viewOf(this.#bytes);
+  #rows: Pick<Rows, 'starts' | 'ends' | 'lines'> = { starts: NO_ROWS, ends: NO_ROWS, lines: NO_ROWS };
+  #refused: ReadonlySet<number> = new Set();
+  #record: (number: number) => JsonRecord = () => ({ text: '', value: null, excess: null });
   // Of the current item. The first reason is reported, but all fields are visited, so that the plan knows them.
-  #record = NOTHING;
+  #item = 0;
   #line = 0;
   #reason: Refusal | null = null;
-  #body = '';
-  #spread: Fieldset | null = null;
-  /** The keys so far. */
-  readonly #keys = new Set<string>();
+  #isSuspect = false;
+  #isDeep = false;
+  /** The members of its metadata, each with a comma before it. */
+  readonly #body = new Output(4096);
 
   constructor(input: OpenedInput) {
     const { rules, kind, constants } = input;
-    const { flat, inner } = targetsIn(input);
     this.#input = input;
-    this.#flat = flat;
-    this.#outer = new Fields(flat);
-    this.#inner = new Fields(inner);
+    this.#fields = new ItemFields(input);
     this.#head = headOf(kind);
     this.#constants = membersText(constants);
     this.#constantKeys = new Set(rules.set.map(([key]) => key));
@@ -72,90 +62,157 @@ export class JsonWriter implements RowWriter {
   }
 
   begin(batch: Rows): void {
-    this.#lines = batch.lines;
-    this.#read = recordReader(batch, this.#input);
+    const { bytes, odd } = batch;
+    this.#rows = batch;
+    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.#view = viewOf(bytes);
+    this.#value.bytes = this.#bytes;
+    this.#refused = new Set(odd?.map(({ number }) => number));
+    this.#record = recordReader(batch, this.#input);
   }
 
   original(number: number): { item: string } {
-    return { item: this.#read(number).text };
+    return { item: this.#record(number).text };
   }
 
   write(number: number, out: Output): Refusal | null {
-    this.#line = this.#lines[number]!;
-    this.#record = this.#read(number);
-    const { value, excess } = this.#record;
+    const [start, end] = [this.#rows.starts[number]!, this.#rows.ends[number]!];
+    const outer = this.#outer;
+    if (this.#refused.has(number) || this.#bytes[start] !== OPEN_BRACE) return this.#notObject(number);
+    if (!outer.scan(this.#bytes, this.#view, start, end)) return this.#broken(number);
+    const excess = excessOf(outer.total, outer.depth, this.#input);
     if (excess !== null) return excess;
-    if (!isObject(value)) return `is ${article(value)}, not an object`;
     const { again } = this.#input;
-    this.#reason = again ? otherRun(value._profiles_run, again.runs) : null;
-    if (this.#reason === null) this.#layOut(value);
-    if (this.#reason !== null) return this.#reason;
-    const members = this.#body + this.#constants;
-    let item = this.#head + jsonString(this.id);
-    if (this.company !== '') item += COMPANY + jsonString(this.company);
-    if (members !== '') item += METADATA_OPEN + members.slice(1) + METADATA_CLOSE;
-    out.write(`${item}}`);
-    return null;
-  }
-
-  /** Finds identifiers and members of an item, or why it cannot be sent. */
-  #layOut(value: Fieldset): void {
-    const { text, kind } = this.#record;
-    const { idColumn } = this.#input;
-    this.#reason = kind & SUSPECT ? this.#lossOf(value, text) : null;
-    this.#body = this.id = this.company = '';
-    this.#spread = null;
-    this.#keys.clear();
-    const fields = this.#outer.of(value);
-    // Writing all members at once takes half the time of writing one by one.
-    const isPlain = (kind & SUSPECT) === 0 && this.#clean === null && this.#constants === '';
-    const others = isPlain ? this.#outer.others : null;
-    this.#visit(fields, value, others === null, null);
-    if (this.id === '') {
-      this.#reason ??= `${idColumn} is ${Object.hasOwn(value, idColumn) ? 'empty' : 'missing'}`;
+    if (again) {
+      const run = memberOf(this.#record(number).text, RUN);
+      const other = run === null ? null : otherRun(JSON.parse(run), again.runs);
+      if (other !== null) return other;
     }
-    if (this.#spread !== null) this.#visit(this.#inner.of(this.#spread), this.#spread, true, value);
-    if (others === null || this.#reason !== null) return;
-    this.#body = (kind & COMPACT ? afterId(text, fields[0]!, others) : null) ?? membersWithout(value, others);
+    this.#line = this.#rows.lines[number]!;
+    try {
+      this.#layOut();
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      return this.#broken(number);
+    }
+    const loss = this.#isSuspect ? lossOfItem(this.#record(number).text, this.#input) : null;
+    const reason = loss ?? this.#reason;
+    if (reason === null) this.#send(out);
+    return reason;
   }
 
-  /** Takes the fields of one level. @param places whether to write them @param outer of `metadata`: the item it is in */
-  #visit(fields: readonly Field[], object: Fieldset, places: boolean, outer: Fieldset | null): void {
-    const values = Object.values(object);
-    for (let at = 0; at < fields.length; at++) {
-      const { name, target, text } = fields[at]!;
-      const value = values[at];
-      const member = this.#clean !== null && typeof value === 'string' ? this.#clean(value) : value;
-      // A value that cleaning emptied is treated like an empty cell.
-      const emptied = member === '' && value !== '';
+  #notObject(number: number): string {
+    const { value, excess } = this.#record(number);
+    return excess ?? `is ${article(value)}, not an object`;
+  }
+
+  /** @throws InputError that says what is wrong with the text */
+  #broken(number: number): never {
+    this.#record(number);
+    throw new Error(`the item on line ${this.#rows.lines[number]} is valid JSON, but cannot be read`);
+  }
+
+  #send(out: Output): void {
+    out.write(this.#head);
+    out.writeJson(this.id);
+    if (this.company !== '') {
+      out.write(COMPANY);
+      out.writeJson(this.company);
+    }
+    const body = this.#body;
+    body.write(this.#constants);
+    const { length } = body;
+    if (length > 0) {
+      out.write(METADATA_OPEN, length);
+      // A comma comes before the first member, too.
+      out.length = copy(body.view, 1, length, out.view, out.length);
+      out.write(METADATA_CLOSE);
+    }
+    out.write('}');
+  }
+
+  /** Finds identifiers and members of an item, or why it cannot be sent. @throws SyntaxError */
+  #layOut(): void {
+    this.#item++;
+    this.#reason = null;
+    this.#isDeep = this.#outer.depth > this.#input.maxDepth;
+    this.#isSuspect = this.#outer.isSuspect;
+    this.id = this.company = '';
+    this.#body.length = 0;
+    this.#fields.begin();
+    const spread = this.#visit(this.#fields.outer, this.#outer, false);
+    const { idColumn } = this.#input;
+    if (this.id === '') {
+      const isThere = this.#fields.outer.had(idColumn, this.#item) !== null;
+      this.#reason ??= `${idColumn} is ${isThere ? 'empty' : 'missing'}`;
+    }
+    if (spread < 0) return;
+    const { starts, ends } = this.#outer.values;
+    if (!this.#inner.scan(this.#bytes, this.#view, starts[spread]!, ends[spread]!)) throw new SyntaxError();
+    this.#isSuspect ||= this.#inner.isSuspect;
+    this.#visit(this.#fields.inner, this.#inner, true);
+  }
+
+  /** Takes the fields of one level. @returns the member whose members are metadata; -1 if there is none */
+  #visit(fields: Fields, members: Members, isInner: boolean): number {
+    const value = this.#value;
+    const { starts, ends, kinds } = members.values;
+    let spread = -1;
+    for (let at = 0; at < members.length; at++) {
+      const field = fields.of(members, at, this.#bytes);
+      const { name, target } = field;
       const { role } = target;
-      if (role === 'spread') {
-        if (isObject(member)) this.#spread = member;
-        else if (member !== null) this.#reason ??= `${name} is ${article(member)}, not an object`;
+      const isRepeated = field.item === this.#item;
+      if (isRepeated) this.#isSuspect = true;
+      field.item = this.#item;
+      if (role === 'spread' && this.#bytes[starts[at]!] === OPEN_BRACE) {
+        spread = at;
         continue;
       }
-      const isAlsoFlat = outer !== null && Object.hasOwn(outer, name);
-      const isCounted = isAlsoFlat && this.#flat(name).column === target.column;
-      if (!emptied && !isCounted) this.see?.(target, member, this.#line);
+      value.begin(kinds[at]!, starts[at]!, ends[at]!);
+      if (value.kind >= NESTED) this.#isSuspect ||= this.#mayLose(members.nested[at]!);
+      if (isRepeated) continue;
+      if (role === 'spread') {
+        if (value.kind !== NULL) this.#reason ??= `${name} is ${article(value.read())}, not an object`;
+        continue;
+      }
+      // A value that cleaning emptied is treated like an empty cell.
+      const emptied = this.#clean !== null && value.isText && this.#cleaned(this.#clean);
+      const flat = isInner ? this.#fields.outer.had(name, this.#item) : null;
+      if (!emptied && flat?.target.column !== target.column) this.see?.(target, value, this.#line);
       if (role === 'metadata') {
-        if (!places || this.#constantKeys.has(target.key!)) continue;
-        if (isAlsoFlat && target.key === name && this.#keys.has(name)) {
+        if (this.#constantKeys.has(target.key!)) continue;
+        if (flat !== null && target.key === name && field.key.item === this.#item) {
           this.#reason ??= `${quoted(name)} appears both beside metadata and inside it`;
         }
-        this.#place(target, text, member, emptied);
-      } else if (role === 'id' || (role === 'company' && member !== null))
-        this.#identify(name, target, member);
+        this.#place(field, emptied);
+      } else if (role === 'id' || (role === 'company' && value.kind !== NULL)) this.#identify(field);
     }
+    return spread;
+  }
+
+  /** Whether the value may lack something of its text, beside half of a character. @param names how many a nested one has */
+  #mayLose(names: number): boolean {
+    const value = this.#value;
+    if (value.kind === NESTED) return this.#isDeep || membersIn(value.read()) !== names;
+    return value.kind === SPELLED && value.sent() !== null && !isExactNumber(value.text);
+  }
+
+  /** Cleans a text. @returns whether that emptied it */
+  #cleaned(clean: (text: string) => string): boolean {
+    const text = this.#value.read();
+    const cleaned = clean(text as string);
+    if (cleaned !== text) this.#value.set(cleaned);
+    return cleaned === '' && text !== '';
   }
 
   /** Takes the identifier of the item, or that of a user's company. */
-  #identify(name: string, target: Target, member: unknown): void {
-    const { text, kind } = this.#record;
-    const isSpelled = (kind & (SUSPECT | SPELLED)) !== 0;
-    const number = typeof member !== 'number' ? null : isSpelled ? memberOf(text, name)! : String(member);
-    const identifier = number !== null && WHOLE.test(number) ? number : member;
+  #identify({ name, target }: Field): void {
+    const value = this.#value;
+    const number = isNumber(JSON_TYPES[value.type]!) ? value.text : null;
+    const identifier = number !== null && isWhole(number) ? number : value.read();
     if (typeof identifier !== 'string') {
-      this.#reason ??= notText(name, member, number);
+      this.#reason ??= notText(name, identifier, number);
       return;
     }
     if (identifier !== '') this.#reason ??= this.#check(identifier, name);
@@ -165,21 +222,33 @@ export class JsonWriter implements RowWriter {
   }
 
   /** Adds a member. */
-  #place({ column, key, pinned }: Target, keyText: string, member: unknown, emptied: boolean): void {
-    if (this.#keys.has(key!)) this.#reason ??= `two fields both map to the key ${quoted(key!)}`;
-    const isConverted = pinned !== null && isText(member, pinned);
-    const deep = tooDeep(member, this.#input.maxDepth);
+  #place({ target: { column, key, pinned }, text, key: sent }: Field, emptied: boolean): void {
+    const value = this.#value;
+    const type = JSON_TYPES[value.type]!;
+    if (sent.item === this.#item) this.#reason ??= `two fields both map to the key ${quoted(key!)}`;
+    const isConverted = pinned !== null && isConvertible(type, pinned);
+    const deep = value.kind === NESTED ? tooDeep(value.read(), this.#input.maxDepth) : null;
     let json: string | null = null;
-    if (emptied || (isConverted && member === '')) json = this.#empty;
-    else if (isConverted) json = this.#converted(column, String(member), pinned);
-    else if (pinned !== null && !isOfType(jsonTypeOf(member), pinned)) {
-      const reason = `${column}: ${shown(member)} is not of type ${pinned}`;
+    if (emptied || (isConverted && value.read() === '')) {
+      json = this.#empty;
+      if (json === null) return;
+    } else if (isConverted) {
+      json = this.#converted(column, String(value.read()), pinned);
+      if (json === null) return;
+    } else if (pinned !== null && !isOfType(type, pinned)) {
+      const reason = `${column}: ${shown(value.read())} is not of type ${pinned}`;
       this.#reason ??= { reason, cause: { column, code: 'type', type: pinned } };
-    } else if (deep !== null) this.#reason ??= `${column} ${deep}`;
-    else json = typeof member === 'string' ? jsonString(member) : JSON.stringify(member);
-    if (json === null) return;
-    this.#keys.add(key!);
-    this.#body += keyText + json;
+      return;
+    } else if (deep !== null) {
+      this.#reason ??= `${column} ${deep}`;
+      return;
+    } else json = value.sent();
+    sent.item = this.#item;
+    const out = this.#body;
+    out.reserve(text.length + value.end - value.start);
+    out.length = writeFixed(text, out.view, out.length);
+    if (json !== null) out.write(json);
+    else out.length = copy(this.#view, value.start, value.end, out.view, out.length);
   }
 
   /** The JSON of a text of a pinned type. */
@@ -190,50 +259,15 @@ export class JsonWriter implements RowWriter {
     if (json === null) this.#reason ??= misfit(column, text, type, converter);
     return json;
   }
-
-  /** What would be lost of an item. Numeric identifiers are sent as text, so they may have any length. */
-  #lossOf(value: Fieldset, text: string): string | null {
-    const { idColumn, companyIdColumn, roundNumbers } = this.#input;
-    const names = new Set<string>();
-    for (const [name, json] of objectMembers(text)) {
-      if (names.has(name)) return `the key ${quoted(name)} appears twice`;
-      names.add(name);
-      const half = lossIn(JSON.stringify(name));
-      if (half !== null) return half;
-      const isId = name === idColumn || name === companyIdColumn;
-      const loss = isId && WHOLE.test(json) ? null : lossIn(json, roundNumbers);
-      if (loss === null) continue;
-      const inside = name === METADATA && isObject(value[name]) ? objectMembers(json) : [];
-      const inner = inside.find(([, member]) => lossIn(member, roundNumbers) === loss);
-      return `${inner ? `${METADATA}.${inner[0]}` : name}: ${loss}`;
-    }
-    return null;
-  }
 }
 
-/**
- * The members of an item that is written as we write it, each with a comma before it, if only its first one is left out:
- * as they are. Writing them again takes a fifth of an import (bench/README.md). Null for other items.
- */
-function afterId(text: string, { name, target }: Field, others: readonly string[]): string | null {
-  if (others.length !== 1 || target.role !== 'id') return null;
-  const start = `{${jsonString(name)}:"`;
-  return text.startsWith(start) ? text.slice(text.indexOf('"', start.length) + 1, -1) : null;
-}
-
-/** The members of an object, each with a comma before it. The others are removed from the object. */
-function membersWithout(object: Fieldset, others: readonly string[]): string {
-  for (const name of others) object[name] = undefined;
-  const json = JSON.stringify(object);
-  return json === '{}' ? '' : `,${json.slice(1, -1)}`;
-}
+const NO_ROWS = new Uint32Array(0);
 
 /** Whether a value is converted like the text of a cell. */
-const isText = (member: unknown, type: CellType): member is string | number =>
-  (typeof member === 'string' && type !== 'string') ||
-  (typeof member === 'number' && type === 'datetime:epoch');
+const isConvertible = (actual: JsonType, type: CellType): boolean =>
+  actual === 'string' ? type !== 'string' : isNumber(actual) && type === 'datetime:epoch';
 
-const WHOLE = /^-?\d+$/;
+const isNumber = (type: JsonType): boolean => type === 'integer' || type === 'number';
 
 /** JSON values keep their types; a pinned type only checks those that are not text. `null` fits: it removes the key. */
 function isOfType(actual: JsonType, type: CellType): boolean {
@@ -247,7 +281,7 @@ function isOfType(actual: JsonType, type: CellType): boolean {
 
 /** @param number the digits as written, if the value is a number: in quotes, they would be sent as they are */
 function notText(field: string, value: unknown, number: string | null): string {
-  if (number === null || WHOLE.test(number)) return `${field} is ${article(value)}, not a text`;
+  if (number === null || isWhole(number)) return `${field} is ${article(value)}, not a text`;
   return /e/i.test(number)
     ? `${field} is the number ${number}, which has an exponent; write all its digits in quotes`
     : `${field} is the number ${number}, which has decimals; write it in quotes: "${number}"`;

@@ -41,7 +41,8 @@ export const METADATA = 'metadata';
 export interface Mapped {
   path: string;
   kind: Kind;
-  idColumn: string;
+  /** Null where no field can be the identifier. */
+  idColumn: string | null;
   companyIdColumn: string | null;
   rules: MappingRules;
   again?: Again | undefined;

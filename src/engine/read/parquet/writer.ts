@@ -3,41 +3,36 @@ import type { ColumnCounter, RowWriter } from '../format.js';
 import { cleaner, identifierCheck } from '../identifier.js';
 import { As, Converted, ItemWriter } from '../item-writer.js';
 import { FieldCounter, type FieldPart, JSON_TYPES } from '../json/fields.js';
-import { look } from '../json/look.js';
-import { ItemList } from '../json/records.js';
 import { jsonString, membersText } from '../json/text.js';
 import { JsonWriter } from '../json/writer.js';
 import { type Target, targeting } from '../mapping/targets.js';
-import type { Rows } from '../rows.js';
+import { CellLists, type Rows } from '../rows.js';
 import { copy, QUOTE, viewOf } from '../text/fours.js';
 import { Output } from '../text/output.js';
 import type { OpenedInput } from '../types.js';
 import type { Refusal } from '../wording.js';
 
-/** What follows what is copied, four bytes at a time. */
-const ROOM = 3;
 /** The kind of cells whose JSON must be looked at. */
 const OBJECT = JSON_TYPES.indexOf('object');
 
 /** The rows as JSON objects, one cell each. */
-function itemsOf(batch: Rows, { columns, maxDepth }: OpenedInput): Rows {
+function itemsOf(batch: Rows, { columns }: OpenedInput): Rows {
   const { bytes, starts, ends, width, lines } = batch;
   const view = viewOf(bytes);
-  const items = new ItemList(maxDepth);
+  const items = new CellLists(lines.length);
   const out = new Output(2 * bytes.length);
   const names = columns.map((column) => `${jsonString(column)}:`);
   for (let number = 0; number < lines.length; number++) {
     const start = out.length;
     for (let index = 0, cell = number * width; index < width; index++, cell++) {
       if (starts[cell] === ends[cell]) continue;
-      out.write((out.length === start ? '{' : ',') + names[index]!, ends[cell]! - starts[cell]! + ROOM);
+      out.write((out.length === start ? '{' : ',') + names[index]!, ends[cell]! - starts[cell]!);
       out.length = copy(view, starts[cell]!, ends[cell]!, out.view, out.length);
     }
     out.write(out.length === start ? '{}' : '}');
-    look(out.bytes, out.view, start, out.length, true);
-    items.add(start, out.length);
+    items.push(start, out.length, 0);
   }
-  return { ...batch, ...items.take(), bytes: out.take() };
+  return { ...batch, ...items.take(), width: 1, bytes: out.take() };
 }
 
 /** The rows as JSON texts. */
@@ -178,7 +173,8 @@ export class ParquetCounter implements ColumnCounter {
       const place = index * TYPES + kinds[cell]!;
       if (this.#counts[place]! > 0 || this.#seen.has(place)) this.#counts[place]!++;
       else {
-        const value: unknown = JSON.parse(Buffer.from(bytes.subarray(starts[cell], ends[cell])).toString());
+        const json = Buffer.from(bytes.subarray(starts[cell], ends[cell])).toString();
+        const value = { type: kinds[cell]!, read: (): unknown => JSON.parse(json) };
         this.#writer.items.see!(this.#targets[index]!, value, lines[number]!);
         this.#seen.add(place);
       }

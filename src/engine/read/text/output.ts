@@ -1,6 +1,8 @@
 /** Writes UTF-8 piece by piece, into memory that is reused. */
+
+import { jsonString } from '../json/text.js';
 import { textMemory } from '../spare-memory.js';
-import { copyQuoted, viewOf } from './fours.js';
+import { copyQuoted, mustEscape, QUOTE, viewOf } from './fours.js';
 
 /** A longer text is written by Node. */
 const SHORT = 48;
@@ -44,6 +46,25 @@ export class Output {
     }
     this.length = start + length;
     return true;
+  }
+
+  /** Writes a text as a JSON string. */
+  writeJson(text: string): void {
+    const { length } = text;
+    this.reserve(length + 2);
+    const { bytes } = this;
+    let at = this.length;
+    bytes[at++] = QUOTE;
+    for (let index = 0; index < length; index++) {
+      const code = text.charCodeAt(index);
+      if (code >= 0x80 || mustEscape(code)) {
+        this.write(jsonString(text));
+        return;
+      }
+      bytes[at++] = code;
+    }
+    bytes[at++] = QUOTE;
+    this.length = at;
   }
 
   /** Copies text as a JSON string. False, and nothing is written, if it must be decoded instead. */

@@ -8,8 +8,8 @@ import { BadTextError } from './encoding.js';
 /** The largest record, far larger than any request may be. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
-/** How many bytes of room are behind the text of a batch: for a line end, and for copies of four bytes at a time. */
-const ROOM = 4;
+/** How many bytes of room are behind the text of a batch: for a line end. */
+const ROOM = 1;
 const LF = 0x0a;
 const NOTHING = Buffer.alloc(0);
 

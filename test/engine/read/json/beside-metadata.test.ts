@@ -30,3 +30,8 @@ it.each([
     ]),
   );
 });
+
+it('a member of metadata without a name is no identifier', async () => {
+  const { items } = await read(file('companies.ndjson', '{"company_id":"c1","metadata":{"":"x"}}\n'));
+  expect(items).toEqual([{ company_id: 'c1', metadata: { '': 'x' } }]);
+});

@@ -12,8 +12,7 @@ interface Cut {
   fileLines: number[];
 }
 
-const tokenizer = (path: string, body: JsonBody | null): JsonTokenizer =>
-  new JsonTokenizer({ path, maxDepth: 64, body });
+const tokenizer = (path: string, body: JsonBody | null): JsonTokenizer => new JsonTokenizer({ path, body });
 
 /** Cuts a text in chunks of these sizes and parses each record by itself. */
 function cut(splitter: Splitter, text: string, sizes: readonly number[]): Cut {

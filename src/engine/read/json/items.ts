@@ -1,0 +1,123 @@
+/** The fields of items: where their values go. */
+import { METADATA, type Target, targeting } from '../mapping/targets.js';
+import { type Fixed, fixed } from '../text/fours.js';
+import type { OpenedInput } from '../types.js';
+import { MAX_FIELDS } from './fields.js';
+import { ESCAPED, type Members } from './members.js';
+import { jsonString } from './text.js';
+
+/** A field, as the last item had it. */
+export interface Field extends Previous {
+  name: string;
+  target: Target;
+  /** `,"key":` as it is sent. */
+  text: Fixed;
+  /** Its name as it was written last. */
+  written: Uint8Array;
+  /** The last item that had it. */
+  item: number;
+  /** Shared by all fields with the same key: the last item that has the key. */
+  key: { item: number };
+}
+
+interface Previous {
+  /** The field after it in the last item: mostly, it is there in the next one, too. */
+  next: Field | null;
+}
+
+/** The fields of one level. */
+export class Fields {
+  readonly #known = new Map<string, Field>();
+  #start: Previous = { next: null };
+  #last = this.#start;
+
+  /** @param keys of both levels */
+  constructor(
+    private readonly targetOf: (name: string) => Target,
+    private readonly keys: Map<string, { item: number }>,
+  ) {}
+
+  get size(): number {
+    return this.#known.size;
+  }
+
+  /** Begins an object. */
+  begin(): void {
+    this.#last = this.#start;
+  }
+
+  clear(): void {
+    this.#known.clear();
+    this.#start = { next: null };
+  }
+
+  /** The field of the next member. @throws SyntaxError for a name that is not valid JSON */
+  of({ names }: Members, at: number, bytes: Buffer): Field {
+    const [start, end] = [names.starts[at]!, names.ends[at]!];
+    let field = this.#last.next;
+    if (field === null || !isWritten(field.written, bytes, start, end)) {
+      const text = bytes.toString('utf8', start, end);
+      field = this.#named(names.kinds[at] === ESCAPED ? (JSON.parse(`"${text}"`) as string) : text);
+      if (!isWritten(field.written, bytes, start, end)) {
+        field.written = Buffer.from(bytes.subarray(start, end));
+      }
+      this.#last.next = field;
+    }
+    this.#last = field;
+    return field;
+  }
+
+  /** A field that an item had. */
+  had(name: string, item: number): Field | null {
+    const field = this.#known.get(name);
+    return field?.item === item ? field : null;
+  }
+
+  #named(name: string): Field {
+    const known = this.#known.get(name);
+    if (known) return known;
+    const target = this.targetOf(name);
+    const key = this.keys.get(target.key ?? '') ?? { item: 0 };
+    const text = fixed(target.key === null ? '' : `,${jsonString(target.key)}:`);
+    const field = { name, target, text, written: Buffer.alloc(0), item: 0, key, next: null };
+    this.keys.set(target.key ?? '', key);
+    this.#known.set(name, field);
+    return field;
+  }
+}
+
+function isWritten(written: Uint8Array, bytes: Buffer, start: number, end: number): boolean {
+  if (written.length !== end - start) return false;
+  for (let at = 0; at < written.length; at++) if (written[at] !== bytes[start + at]) return false;
+  return true;
+}
+
+/** The fields of items, and of their `metadata`. */
+export class ItemFields {
+  readonly #keys = new Map<string, { item: number }>();
+  readonly outer: Fields;
+  readonly inner: Fields;
+
+  constructor(input: OpenedInput) {
+    const flat = targeting(input);
+    // Fields inside `metadata` are never identifiers; as columns they share the names of flat fields.
+    const nested = targeting({ ...input, idColumn: null, companyIdColumn: null });
+    this.outer = new Fields(flat, this.#keys);
+    this.inner = new Fields((field) => {
+      const { role } = flat(field);
+      if (role === 'metadata' || role === 'ignored') return nested(field);
+      // `metadata.company_id` is not the identifier, and `metadata.metadata` is not spread again.
+      return { column: `${METADATA}.${field}`, role: 'metadata', key: field, pinned: null, because: null };
+    }, this.#keys);
+  }
+
+  /** Begins an item. Items may have any number of different fields, and memory must not grow with the file. */
+  begin(): void {
+    if (this.outer.size + this.inner.size > 2 * MAX_FIELDS) {
+      for (const fields of [this.outer, this.inner]) fields.clear();
+      this.#keys.clear();
+    }
+    this.outer.begin();
+    this.inner.begin();
+  }
+}
