@@ -34,13 +34,15 @@ export const ESCAPED = 6;
 export const SPELLED = 7;
 
 const MINUS = 0x2d;
+/** Beyond the largest name that is an index. */
+const MOST_INDEX = 2 ** 32 - 1;
 
 export class Members {
   /** Names and values in the bytes, without quotes around names. Kinds of names: `TEXT` or `ESCAPED`. */
   readonly names = new CellLists(64);
   readonly values = new CellLists(64);
   /** How many names nested values have. */
-  readonly nested: number[] = [];
+  nested: number[] = [];
   /** Names at all depths, and the deepest nesting. */
   total = 0;
   depth = 0;
@@ -52,8 +54,39 @@ export class Members {
     return this.names.length;
   }
 
-  /** Finds the members of an object. @returns false if its text cannot be valid JSON */
+  /**
+   * Finds the members of an object, in the order in which parsing puts them.
+   * @returns false if its text cannot be valid JSON
+   */
   scan(bytes: Buffer, view: DataView, start: number, end: number): boolean {
+    if (!this.#find(bytes, view, start, end)) return false;
+    const { names } = this;
+    for (let at = 0; at < names.length; at++) {
+      const first = bytes[names.starts[at]!]!;
+      if (first >= ZERO && first <= NINE) {
+        this.#sort(bytes);
+        break;
+      }
+    }
+    return true;
+  }
+
+  /** Puts names that are whole numbers before the others. */
+  #sort(bytes: Buffer): void {
+    const [names, values, { nested }] = [this.names.take(), this.values.take(), this];
+    const numbers = Array.from(names.starts, (start, at) => {
+      const name = bytes.toString('latin1', start, names.ends[at]);
+      return /^(?:0|[1-9]\d{0,9})$/.test(name) && Number(name) < MOST_INDEX ? Number(name) : MOST_INDEX;
+    });
+    const order = [...numbers.keys()].sort((a, b) => numbers[a]! - numbers[b]!);
+    for (const at of order) {
+      this.names.push(names.starts[at]!, names.ends[at]!, names.kinds[at]!);
+      this.values.push(values.starts[at]!, values.ends[at]!, values.kinds[at]!);
+    }
+    this.nested = order.map((at) => nested[at]!);
+  }
+
+  #find(bytes: Buffer, view: DataView, start: number, end: number): boolean {
     const { names, values } = this;
     names.length = values.length = this.total = 0;
     this.depth = 1;
