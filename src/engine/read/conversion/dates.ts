@@ -25,13 +25,14 @@ export interface DatePattern {
   foreign: RegExp;
 }
 
-/** After as many years, the calendar repeats. `Date` takes a year below 100 for one of the last century. */
-const CYCLE = 400;
-const CYCLE_MS = 146_097 * 86_400_000;
-
-/** Milliseconds since 1970 as if the point were in UTC, without the fraction. */
-export const utc = ({ year, month, day, hour, minute, second }: Point): number =>
-  Date.UTC(year + CYCLE, month - 1, day, hour, minute, second) - CYCLE_MS;
+/** Milliseconds since 1970 as if the point were in UTC, without the fraction. `Date` takes several times as long. */
+export function utc({ year, month, day, hour, minute, second }: Point): number {
+  // Years begin in March here, so that a leap day is the last.
+  const y = month > 2 ? year : year - 1;
+  const leaps = Math.floor(y / 4) - Math.floor(y / 100) + Math.floor(y / 400);
+  const days = y * 365 + leaps + Math.floor((153 * ((month + 9) % 12) + 2) / 5) + day - 719_469;
+  return (((days * 24 + hour) * 60 + minute) * 60 + second) * 1_000;
+}
 
 /** The point in UTC. */
 export function pointAt(ms: number, fraction: string): Point {
