@@ -26,7 +26,7 @@ export interface PlannedInput {
   unclear?: boolean;
 }
 
-export interface ScanDeps {
+interface ScanDeps {
   /** Key of the hashes by which duplicates are found. */
   hashKey: Buffer;
   /** The most bytes of a request with one item. Rows with larger items are rejected. */

@@ -2,7 +2,7 @@
 import type { Cause, ColumnType } from '../../model.js';
 
 /** Why a text does not fit a type. */
-export type Misfit = Pick<Cause, 'code' | 'characters'>;
+type Misfit = Pick<Cause, 'code' | 'characters'>;
 
 export interface Reader {
   /**

@@ -119,7 +119,7 @@ export interface Zones {
 }
 
 /** The options that mapping files can set. */
-export type MappedOptions = Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind'>;
+type MappedOptions = Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind'>;
 
 /**
  * Merges mapping files, at most one for all inputs and one for each kind, and the requested options over them. Rules
