@@ -50,8 +50,10 @@ test('rows of two inputs that are left out of a half are each on one line', asyn
   const rows = ['a', 'c', 'b', 'd', 'a'];
   const [chunk] = await packed([rowsOf(...rows, 'x'), rowsOf(...rows, 'y')]);
   const [half] = divide(chunk!)!;
-  const rest = leave(pick(chunk!, half), (id) =>
-    [idHash('a'), idHash('c')].includes(id) ? 'tuesday' : null,
+  // One after the other, and the later rows first.
+  const rest = ['c', 'a'].reduce(
+    (rows, id) => leave(rows, (own) => (own === idHash(id) ? 'tuesday' : null)),
+    pick(chunk!, half),
   );
   const { leftOut } = rowsToRecord(rest);
   const own = rest.leftOut.map(({ input, line }) => [input, line]);
