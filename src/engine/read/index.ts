@@ -72,7 +72,7 @@ export { jsonOfCell } from './mapping/targets.js';
 export { columnsOf, openInput } from './open.js';
 export { scanInput } from './scan.js';
 export { selectIn } from './selection.js';
-export { isArchive, memberOf, unpackMember } from './sources/archive.js';
+export { isArchive, unpackMember } from './sources/archive.js';
 export { expandInput, type Source } from './sources/expand.js';
 export { type DigestedFile, digestFile, refuseChanged } from './text/source.js';
 export type {

@@ -153,10 +153,10 @@ export class RowsBuilder {
     return this.#out.length;
   }
 
-  /** @param cells as many as the width @param kinds of the cells in a workbook */
-  add(line: number, cells: readonly string[], kinds?: Uint8Array): void {
+  /** @param cells fewer than the width if the others are empty @param kinds of the cells in a workbook */
+  add(line: number, cells: readonly string[], kinds?: readonly number[]): void {
     for (let at = 0; at < this.width; at++) {
-      writeCell(this.#out, this.#cells, cells[at]!, (kinds?.[at] ?? 0) << KIND_BITS);
+      writeCell(this.#out, this.#cells, cells[at] ?? '', (kinds?.[at] ?? 0) << KIND_BITS);
     }
     this.#lines.push(line);
   }

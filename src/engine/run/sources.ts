@@ -20,7 +20,6 @@ import {
   digestFile,
   expandInput,
   isArchive,
-  memberOf,
   notSpooled,
   type Source,
   spoolStdin,
@@ -97,11 +96,7 @@ interface Archive extends Located {
 }
 
 async function unpack(archive: Archive, to: string, signal: AbortSignal): Promise<Located> {
-  const { path, location, member: wanted, join } = archive;
-  const entry = await memberOf(location, { path, wanted, join }, signal);
-  const shown = join(entry.fileName);
-  await unpackMember(location, { entry, shown, to }, signal);
-  return { path: shown, location: to };
+  return { path: await unpackMember(archive.location, to, archive, signal), location: to };
 }
 
 /**

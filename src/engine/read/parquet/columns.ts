@@ -1,29 +1,19 @@
 /** Reads one column of a row group after the other, some rows at a time, as the JSON text of its values. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import {
-  type ColumnChunk,
-  type ColumnData,
-  type Compressors,
-  type FileMetaData,
-  parquetRead,
-  type SchemaTree,
-} from 'hyparquet';
+import { type ColumnData, type Compressors, type FileMetaData, parquetRead, type RowGroup } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { InputError } from '../../errors.js';
 import { grouped } from '../../util/numbers.js';
 import { JSON_TYPES, jsonTypeOf } from '../json/fields.js';
 import { jsonString } from '../json/text.js';
-import type { Rows } from '../rows.js';
-import type { Output } from '../text/output.js';
-import { columnFile, hasColumns, type ParquetFile } from './file.js';
+import { CellLists, type Rows } from '../rows.js';
+import { Output } from '../text/output.js';
+import type { FileColumn, ParquetFile } from './file.js';
 import { readerOf } from './nested.js';
 import { BadValueError, converterOf, isJson, isText, textOf } from './values.js';
 
 /** How a column goes into items. */
 export interface Member {
-  node: SchemaTree;
-  /** For its text: one row group after the other is as large. */
-  out: Output;
   /** Whether a value that cannot be sent rejects its row: not in a column that is left out, or sent as text. */
   rejects: boolean;
   /** JSON text of a missing value; null to leave the key out. */
@@ -56,48 +46,54 @@ const COMPRESSORS = Object.fromEntries(
 const kindOf = (value: unknown): number => JSON_TYPES.indexOf(jsonTypeOf(value));
 const [TEXT, OBJECT] = [kindOf(''), kindOf({})];
 
-/** A column of a row group: its values in the next rows, as text. */
+const NO_METADATA: FileMetaData = {
+  version: 2,
+  schema: [],
+  num_rows: 0n,
+  row_groups: [],
+  metadata_length: 0,
+};
+
+/** A column of one row group after the other: its values in the next rows, as text. */
 export class Column {
   /** Rows of the group: the first that is not loaded. */
   end = 0;
-  /** Why values cannot be sent, by row of the group. */
-  readonly bad = new Map<number, BadValueError>();
-  readonly member: Member;
-  readonly #file: ParquetFile;
-  readonly #isFlat: boolean;
-  readonly #metadata: FileMetaData | null;
-  readonly #rows: number;
-  readonly #step: number;
+  /** Why loaded values cannot be sent, by row of the group. */
+  readonly bad = new Map<number, string>();
+  /** The text of the loaded rows, from row `first` on, and where their values are in it. */
+  readonly #out = new Output(1024);
+  readonly #cells = new CellLists(64);
+  #first = 0;
+  #metadata = NO_METADATA;
+  #rows = 0;
+  #before = 0;
   /** The file says where the pages of this column are. */
-  readonly #isIndexed: boolean;
+  #isIndexed = false;
   /** Writes a value. @returns its kind */
   readonly #write: (raw: unknown) => number;
-  readonly #out: Output;
-  /** Where the values of the loaded rows begin, from row `first` on, and their kinds. */
-  #starts = new Uint32Array(1);
-  #kinds = new Uint8Array(0);
-  #first = 0;
 
-  constructor(file: ParquetFile, member: Member, rows: number, chunks: readonly ColumnChunk[]) {
-    this.member = member;
-    this.#out = member.out;
-    const { node } = member;
-    this.#rows = rows;
-    this.#metadata = hasColumns(node) ? columnFile(node, BigInt(rows), chunks) : null;
-    this.#isIndexed = chunks.every((chunk) => chunk.offset_index_offset && chunk.offset_index_length);
-    const values = chunks.reduce((sum, { meta_data }) => sum + Number(meta_data?.num_values ?? 0), 0);
-    if (values > MOST_VALUES && !this.#isIndexed) {
-      throw new InputError(`a row group of ${grouped(rows)} rows is too large to be read at once`, {
-        file: file.path,
-        hint: `write the file with smaller ones: ${rewriting(file.path)}`,
-      });
-    }
-    const isFlat = node.children.length === 0 && node.element.repetition_type !== 'REPEATED';
-    this.#isFlat = isFlat;
-    this.#file = file;
-    // Of a nested column without an index, the library decodes all rows each time.
-    this.#step = isFlat || this.#isIndexed ? STEP_ROWS : rows;
-    this.#write = this.#writer(member);
+  constructor(
+    private readonly file: ParquetFile,
+    private readonly column: FileColumn,
+    private readonly member: Member,
+  ) {
+    this.#write = this.#writer();
+  }
+
+  /** Goes to a row group. @param before rows in earlier groups */
+  begin(group: RowGroup, before: number): void {
+    this.#metadata = this.column.alone(group);
+    this.#rows = Number(group.num_rows);
+    this.#before = before;
+    this.end = 0;
+    const { columns } = this.#metadata.row_groups[0]!;
+    this.#isIndexed = columns.every((chunk) => chunk.offset_index_offset && chunk.offset_index_length);
+    const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data!.num_values), 0);
+    if (values <= MOST_VALUES || this.#isIndexed) return;
+    throw new InputError(`a row group of ${grouped(this.#rows)} rows is too large to be read at once`, {
+      file: this.file.path,
+      hint: `write the file with smaller ones: ${rewriting(this.file.path)}`,
+    });
   }
 
   /** Loads rows from `end` on: whole pages, so that none is decoded again. @throws if there are none */
@@ -107,62 +103,55 @@ export class Column {
     const end = chunks.at(-1)?.rowEnd ?? first;
     if (end <= first) throw new Error(`a column ends before row ${first + 1}`);
     if (end > this.#rows) throw new Error('a column has too many values');
-    if (this.#starts.length <= end - first) {
-      this.#starts = new Uint32Array(end - first + 1);
-      this.#kinds = new Uint8Array(end - first);
-    }
-    this.#out.length = 0;
+    this.#first = first;
+    this.#out.length = this.#cells.length = 0;
     this.bad.clear();
     let row = first;
     for (const { columnData, rowStart, rowEnd } of chunks) {
       if (rowStart > row) throw new Error('a column has too few values');
-      for (; row < rowEnd; row++) this.#add(row, columnData[row - rowStart], first);
+      for (; row < rowEnd; row++) this.#add(row, columnData[row - rowStart]);
     }
-    this.#first = first;
     this.end = end;
   }
 
-  #startOf(row: number): number {
-    return this.#starts[row - this.#first]!;
+  /** Where the text of loaded rows begins and ends. */
+  #span(first: number, end: number): [start: number, end: number] {
+    const { starts, ends } = this.#cells;
+    return [starts[first - this.#first]!, ends[end - 1 - this.#first]!];
   }
 
-  /** Bytes of the rows from `first` up to `end`, which are loaded. */
+  /** Bytes of the values in loaded rows. */
   size(first: number, end: number): number {
-    return this.#startOf(end) - this.#startOf(first);
+    const [from, to] = this.#span(first, end);
+    return to - from;
   }
 
   /** Copies the values of loaded rows into a batch, as its column `index`. @param at where @returns the offset after them */
-  copy(
-    first: number,
-    end: number,
-    { bytes, starts, ends, kinds, width }: Rows,
-    index: number,
-    at: number,
-  ): number {
-    const shift = at - this.#startOf(first);
-    bytes.set(this.#out.bytes.subarray(this.#startOf(first), this.#startOf(end)), at);
-    for (let row = first, cell = index; row < end; row++, cell += width) {
-      starts[cell] = this.#startOf(row) + shift;
-      ends[cell] = this.#startOf(row + 1) + shift;
-      kinds[cell] = this.#kinds[row - this.#first]!;
+  copy(first: number, end: number, batch: Rows, index: number, at: number): number {
+    const { starts, ends, kinds, width } = batch;
+    const [from, to] = this.#span(first, end);
+    batch.bytes.set(this.#out.bytes.subarray(from, to), at);
+    const loaded = this.#cells;
+    for (let row = first - this.#first, cell = index; cell < starts.length; row++, cell += width) {
+      starts[cell] = loaded.starts[row]! - from + at;
+      ends[cell] = loaded.ends[row]! - from + at;
+      kinds[cell] = loaded.kinds[row]!;
     }
-    return this.#startOf(end) + shift;
+    return at + to - from;
   }
 
   async #decode(first: number): Promise<ColumnData[]> {
-    const rowEnd = Math.min(first + this.#step, this.#rows);
-    if (!this.#metadata) {
-      const columnData = new Array(rowEnd - first).fill(null);
-      return [{ columnName: '', columnData, rowStart: first, rowEnd }];
-    }
+    const { isFlat, name } = this.column;
+    // Of a nested column without an index, the library decodes all rows each time.
+    const step = isFlat || this.#isIndexed ? STEP_ROWS : this.#rows;
     const chunks: ColumnData[] = [];
     const reading = parquetRead({
-      file: this.#file.bytes,
+      file: this.file.bytes,
       metadata: this.#metadata,
       columns: ['0'],
       // Without an index, a page that ends where the range begins would be decoded, too.
       rowStart: first === 0 || this.#isIndexed ? first : Math.min(first + 1, this.#rows - 1),
-      rowEnd,
+      rowEnd: Math.min(first + step, this.#rows),
       useOffsetIndex: true,
       compressors: COMPRESSORS,
       utf8: false,
@@ -170,58 +159,64 @@ export class Column {
       onChunk: (chunk) => chunks.push(chunk),
     });
     await reading.catch((error: unknown) => {
-      if (this.#isFlat || !(error instanceof RangeError)) throw error;
+      if (isFlat || !(error instanceof RangeError)) throw error;
       // The library takes the number of nulls in a page of version 2 for more than Arrow counts.
-      const { name } = this.member.node.element;
       throw new InputError(`the lists of the column ${name} cannot be read`, {
-        file: this.#file.path,
-        hint: `write the file again: ${rewriting(this.#file.path)}`,
+        file: this.file.path,
+        hint: `write the file again: ${rewriting(this.file.path)}`,
         cause: error,
       });
     });
     return chunks;
   }
 
-  #add(row: number, raw: unknown, first: number): void {
+  #add(row: number, raw: unknown): void {
     const out = this.#out;
     const start = out.length;
-    this.#starts[row - first] = start;
+    let kind: number;
     try {
-      this.#kinds[row - first] = this.#write(raw);
+      kind = this.#write(raw);
     } catch (error) {
       if (!(error instanceof BadValueError)) throw error;
-      this.bad.set(row, error);
+      const { message, shown } = error;
+      if (shown === null) {
+        const hint = 'fix the value, and export the file again';
+        throw new InputError(message, { file: this.file.path, line: this.#before + row + 1, hint });
+      }
+      const { rejects } = this.member;
+      if (rejects) this.bad.set(row, `${this.column.name}: ${message}`);
       out.length = start;
-      out.write(jsonString(error.shown ?? ''));
-      this.#kinds[row - first] = TEXT;
+      out.write(jsonString(shown));
+      kind = rejects ? OBJECT : TEXT;
     }
-    this.#starts[row - first + 1] = out.length;
+    this.#cells.push(start, out.length, kind);
   }
 
-  #writer({ node, asText, missing, spread, wide }: Member): (raw: unknown) => number {
-    const { element } = node;
+  #writer(): (raw: unknown) => number {
+    const { asText, missing, spread, wide } = this.member;
+    const { node, isFlat } = this.column;
     const out = this.#out;
     const none = (): number => {
       if (missing !== null) out.write(missing);
       return missing === 'null' ? kindOf(null) : TEXT;
     };
-    if (!this.#isFlat || spread || isJson(element)) {
-      const json = this.#isFlat ? jsonText(spread) : nestedText(node);
+    if (!isFlat || spread || isJson(node.element)) {
+      const read = isFlat ? (raw: unknown) => jsonText(raw, spread) : nestedText(readerOf(node));
       return (raw) => {
-        const text = json(raw);
+        const text = read(raw);
         if (text === null) none();
         else out.write(text);
         return OBJECT;
       };
     }
-    const copies = isText(element);
-    const convert = converterOf(element, wide);
-    let page: DataView = new DataView(new ArrayBuffer(0));
+    const copies = isText(node.element);
+    const convert = converterOf(node.element, wide);
+    let page = new DataView(new ArrayBuffer(0));
     return (raw) => {
       if (raw === undefined) throw new Error(NO_VALUE);
       if (raw === null) return none();
       if (copies) {
-        const { buffer, byteOffset, length } = raw as Uint8Array;
+        const { buffer, byteOffset, length } = raw as Uint8Array<ArrayBuffer>;
         if (page.buffer !== buffer) page = new DataView(buffer);
         if (out.copyText(page, byteOffset, byteOffset + length)) return TEXT;
       }
@@ -237,30 +232,24 @@ export class Column {
 
 const NO_VALUE = 'a value is not in its dictionary';
 
-/** The JSON text of a value; null for none. */
-type TextOf = (raw: unknown) => string | null;
-
-function nestedText(node: SchemaTree): TextOf {
-  const read = readerOf(node);
+function nestedText(read: (raw: unknown) => unknown): (raw: unknown) => string | null {
   return (raw) => {
     const value = read(raw);
     return value === null ? null : JSON.stringify(value);
   };
 }
 
-/** JSON stays as it is in the file: parsed and written again, a number could lose digits. */
-const jsonText =
-  (spread: boolean): TextOf =>
-  (raw) => {
-    if (raw === undefined) throw new Error(NO_VALUE);
-    if (raw === null) return null;
-    const text = textOf(raw as Uint8Array, true);
-    try {
-      const value: unknown = JSON.parse(text);
-      if (!spread || (typeof value === 'object' && value !== null)) return text;
-    } catch {} // sent as text, or rejected with the same reason as in other formats
-    return jsonString(text);
-  };
+/** JSON stays as it is in the file: parsed and written again, a number could lose digits. Null for no value. */
+function jsonText(raw: unknown, spread: boolean): string | null {
+  if (raw === undefined) throw new Error(NO_VALUE);
+  if (raw === null) return null;
+  const text = textOf(raw as Uint8Array, true);
+  try {
+    const value: unknown = JSON.parse(text);
+    if (!spread || (typeof value === 'object' && value !== null)) return text;
+  } catch {} // sent as text, or rejected with the same reason as in other formats
+  return jsonString(text);
+}
 
 /** A command that writes a file again, with pages and row groups that the library reads. */
 function rewriting(path: string): string {

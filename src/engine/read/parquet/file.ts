@@ -1,38 +1,32 @@
 /** Reads the footer of a Parquet file: its columns, its row groups, and what their statistics say. */
 import {
   type AsyncBuffer,
-  type ColumnChunk,
-  type ColumnMetaData,
   type FileMetaData,
   parquetMetadataAsync,
   parquetSchema,
+  type RowGroup,
   type SchemaElement,
   type SchemaTree,
 } from 'hyparquet';
 import { InputError } from '../../errors.js';
 import { type Limits, tooManyColumns } from '../limits.js';
-import { type OpenFile, openFile, type SourceFile } from '../text/source.js';
+import { openFile, type SourceFile } from '../text/source.js';
 
 export interface ParquetFile {
   path: string;
   /** Its bytes, for the library. */
   bytes: AsyncBuffer;
-  groups: FileMetaData['row_groups'];
-  /** The columns of a row, which may have columns below them. */
-  columns: SchemaTree[];
+  groups: RowGroup[];
+  columns: FileColumn[];
+  close(): Promise<void>;
 }
 
-/** A footer is not larger than this: it must fit into memory. */
-const MAX_FOOTER_BYTES = 64 * 1024 * 1024;
 const AGAIN = 'copy or export it again';
 
-type File = SourceFile & Pick<Limits, 'maxColumns'>;
-
 /** @throws InputError */
-export async function parquetFile(
-  { path, maxColumns }: File,
-  { handle, stamp }: OpenFile,
-): Promise<ParquetFile> {
+export async function openParquet(source: SourceFile & Pick<Limits, 'maxColumns'>): Promise<ParquetFile> {
+  const { path, maxColumns } = source;
+  const { handle, stamp } = await openFile(source);
   const { size } = stamp;
   const read = async (start: number, end: number): Promise<ArrayBuffer> => {
     if (!(start >= 0 && start <= end && end <= size)) throw new Error('a part lies outside the file');
@@ -50,24 +44,28 @@ export async function parquetFile(
     return bytes;
   };
   try {
-    const end = Buffer.from(await slice(Math.max(size - 8, 0)));
-    const mark = end.toString('latin1').slice(-4);
+    const mark = Buffer.from(await slice(Math.max(size - 4, 0))).toString('latin1');
     if (mark === 'PARE') {
-      throw new InputError('is an encrypted Parquet file', {
-        file: path,
-        hint: 'export it without encryption',
-      });
+      const hint = 'export it without encryption';
+      throw new InputError('is an encrypted Parquet file', { file: path, hint });
     }
     if (mark !== 'PAR1') {
       throw new InputError('the Parquet file is cut off: its end is missing', { file: path, hint: AGAIN });
     }
-    if (end.length === 8 && end.readUInt32LE() > MAX_FOOTER_BYTES) throw new Error('its footer is too large');
     const bytes = { byteLength: size, slice };
     const metadata = await parquetMetadataAsync(bytes, { geoparquet: false });
     const stored = metadata.schema.filter(({ type }) => type !== undefined).length;
     if (stored > maxColumns) throw tooManyColumns({ path, maxColumns }, stored);
-    return { path, bytes, groups: metadata.row_groups, columns: parquetSchema(metadata).children };
+    const { row_groups: groups } = metadata;
+    let first = 0;
+    const columns = withValues(parquetSchema(metadata).children).map((node) => {
+      const column = new FileColumn(node, first, groups);
+      first += column.width;
+      return column;
+    });
+    return { path, bytes, groups, columns, close: () => handle.close() };
   } catch (error) {
+    await handle.close();
     throw damaged(path, error);
   }
 }
@@ -83,48 +81,11 @@ export function damaged(path: string, error: unknown): Error {
   return new InputError(`the Parquet file is damaged: ${why}`, { file: path, hint: AGAIN, cause: error });
 }
 
-export interface ParquetColumn {
-  name: string;
-  /** A floating-point number so large that whole numbers near it are rounded to it; null if there is none. */
-  rounded: () => number | null;
-}
-
-/** The columns of a file, in its order. @throws InputError for a damaged file */
-export async function parquetColumns(file: File): Promise<ParquetColumn[]> {
-  const opened = await openFile(file);
-  try {
-    const { columns, groups } = await parquetFile(file, opened);
-    return columns.map(({ element }) => ({
-      name: element.name,
-      rounded() {
-        const limit = EXACT_BELOW[element.type ?? ''];
-        const isRounded = (bound: unknown) =>
-          typeof bound === 'number' && Number.isFinite(bound) && Math.abs(bound) >= limit!;
-        const found = limit === undefined ? undefined : boundsOf(groups, element).find(isRounded);
-        return (found as number | undefined) ?? null;
-      },
-    }));
-  } finally {
-    await opened.handle.close();
-  }
-}
-
-/** The whole numbers below it are exact. */
-const EXACT_BELOW: Readonly<Record<string, number>> = { FLOAT: 2 ** 24, DOUBLE: 2 ** 53 };
-
-/** The largest and smallest values of a flat column in each row group, as far as the file's statistics say. */
-export const boundsOf = (groups: FileMetaData['row_groups'], { name }: SchemaElement): unknown[] =>
-  groups.flatMap(({ columns }) =>
-    columns.flatMap(({ meta_data: meta }) => {
-      if (meta?.path_in_schema.length !== 1 || meta.path_in_schema[0] !== name) return [];
-      const { min_value, max_value, min, max } = meta.statistics ?? {};
-      return [max_value, min_value, max, min];
-    }),
-  );
-
-/** Whether a node has any column: of a structure without members, the file holds nothing. */
-export const hasColumns = ({ element, children }: SchemaTree): boolean =>
-  children.length > 0 ? children.some(hasColumns) : element.type !== undefined;
+/** Without structures that have no members: the file holds nothing of them. */
+const withValues = (nodes: readonly SchemaTree[]): SchemaTree[] =>
+  nodes
+    .map((node) => ({ ...node, children: withValues(node.children) }))
+    .filter(({ element, children }) => children.length > 0 || element.type !== undefined);
 
 /** Whether a node is a list in the form that is usual today or was before. */
 export const isList = ({ element, children: [list, more] }: SchemaTree): boolean =>
@@ -133,48 +94,81 @@ export const isList = ({ element, children: [list, more] }: SchemaTree): boolean
   list.children.length <= 1 &&
   more === undefined;
 
-/**
- * A file with one column in one row group, for the library: without the types it would round values of, and with
- * numbers as names, since it loses members such as `__proto__`.
- */
-export function columnFile(
-  column: SchemaTree,
-  rows: bigint,
-  chunks: readonly ColumnChunk[],
-): FileMetaData & { row_groups: { columns: (ColumnChunk & { meta_data: ColumnMetaData })[] }[] } {
-  const schema: SchemaElement[] = [{ name: 'root', num_children: 1 }];
-  const paths = new Map<string, string[]>();
-  const add = (node: SchemaTree, path: string[], names: string[]): void => {
+/** The whole numbers below it are exact. */
+const EXACT_BELOW: Readonly<Record<string, number>> = { FLOAT: 2 ** 24, DOUBLE: 2 ** 53 };
+
+/** A column of a row, which may have columns below it. */
+export class FileColumn {
+  readonly name: string;
+  readonly isFlat: boolean;
+  /** The column alone, for the library. */
+  readonly #schema: SchemaElement[] = [{ name: 'root', num_children: 1 }];
+  /** The names that lead to the values of each leaf, in the file and for the library. */
+  readonly #leaves: { path: string; names: string[] }[] = [];
+
+  constructor(
+    readonly node: SchemaTree,
+    /** How many leaves of the file come before its own. */
+    private readonly first: number,
+    private readonly groups: readonly RowGroup[],
+  ) {
+    this.name = node.element.name;
+    this.isFlat = node.children.length === 0 && node.element.repetition_type !== 'REPEATED';
+    this.#add(node, ['0']);
+  }
+
+  /** How many leaves it has. */
+  get width(): number {
+    return this.#leaves.length;
+  }
+
+  /** Without the types that the library would round values of, and with numbers as names, since it loses `__proto__`. */
+  #add(node: SchemaTree, names: string[]): void {
     const { type, type_length, repetition_type, logical_type } = node.element;
-    const below = [...path, node.element.name];
-    const children = node.children.filter(hasColumns);
-    schema.push({
+    const { children } = node;
+    this.#schema.push({
       name: names.at(-1)!,
       ...(repetition_type && { repetition_type }),
-      ...(type && node.children.length === 0
-        ? { type, ...(type_length !== undefined && { type_length }) }
-        : { num_children: children.length }),
+      ...(children.length > 0 ? { num_children: children.length } : type && { type }),
+      ...(type_length !== undefined && { type_length }),
       ...(isList(node) && { converted_type: 'LIST' as const }),
       ...(logical_type?.type === 'FLOAT16' && { logical_type }),
     });
-    if (node.children.length === 0) paths.set(below.join('\0'), names);
-    for (const [at, child] of children.entries()) add(child, below, [...names, String(at)]);
-  };
-  add(column, [], ['0']);
-  const columns = chunks.flatMap((chunk) => {
-    const { meta_data: meta, file_path } = chunk;
-    if (!meta) return [];
-    if (file_path) throw new Error('its data is in another file');
-    const path = paths.get(meta.path_in_schema.join('\0'));
-    if (!path) throw new Error(`the column ${meta.path_in_schema.join('.')} is not in its schema`);
-    paths.delete(meta.path_in_schema.join('\0'));
-    // Some writers give a place that means nothing.
-    const { dictionary_page_offset: place, ...rest } = meta;
-    const hasPlace = place !== undefined && place > 0n && place < meta.data_page_offset;
-    const meta_data = { ...rest, path_in_schema: path, ...(hasPlace && { dictionary_page_offset: place }) };
-    return [{ ...chunk, meta_data }];
-  });
-  for (const [path] of paths) throw new Error(`the column ${path.split('\0').join('.')} is missing`);
-  const row_groups = [{ columns, num_rows: rows, total_byte_size: 0n }];
-  return { version: 2, schema, num_rows: rows, row_groups, metadata_length: 0 };
+    if (children.length === 0) this.#leaves.push({ path: node.path.join('.'), names });
+    for (const [at, child] of children.entries()) this.#add(child, [...names, String(at)]);
+  }
+
+  /** A file with only this column and one row group. @throws Error if the group has other columns than the schema */
+  alone({ columns, num_rows }: RowGroup): FileMetaData {
+    const chunks = this.#leaves.map(({ path, names }, at) => {
+      const chunk = columns[this.first + at];
+      if (chunk?.meta_data?.path_in_schema.join('.') !== path)
+        throw new Error(`the column ${path} is missing`);
+      if (chunk.file_path) throw new Error('its data is in another file');
+      const { dictionary_page_offset: place, ...meta } = chunk.meta_data;
+      // Some writers give a place that means nothing.
+      const hasPlace = place !== undefined && place < meta.data_page_offset;
+      const dictionary = hasPlace && { dictionary_page_offset: place };
+      return { ...chunk, meta_data: { ...meta, ...dictionary, path_in_schema: names } };
+    });
+    const row_groups = [{ columns: chunks, num_rows, total_byte_size: 0n }];
+    return { version: 2, schema: this.#schema, num_rows, row_groups, metadata_length: 0 };
+  }
+
+  /** The largest and smallest values in each row group, as far as the file says. */
+  get bounds(): unknown[] {
+    if (!this.isFlat) return [];
+    return this.groups.flatMap(({ columns }) => {
+      const { min_value, max_value, min, max } = columns[this.first]?.meta_data?.statistics ?? {};
+      return [max_value, min_value, max, min];
+    });
+  }
+
+  /** A floating-point number so large that whole numbers near it are rounded to it; null if there is none. */
+  get rounded(): number | null {
+    const limit = EXACT_BELOW[this.node.element.type ?? ''] ?? Number.POSITIVE_INFINITY;
+    const isRounded = (bound: unknown) =>
+      typeof bound === 'number' && Number.isFinite(bound) && Math.abs(bound) >= limit;
+    return (this.bounds.find(isRounded) as number | undefined) ?? null;
+  }
 }

@@ -1,10 +1,8 @@
 /** Makes JSON values of lists, maps, structures, and variants, which are stored as several columns. */
 import type { SchemaTree } from 'hyparquet';
-import { hasColumns, isList } from './file.js';
+import { isList } from './file.js';
 import {
-  attempt,
   BadValueError,
-  type Convert,
   converterOf,
   dateText,
   exactNumber,
@@ -14,12 +12,11 @@ import {
   textOf,
   timestampText,
   timeText,
-  Unsendable,
   uuidText,
   variantConverter,
 } from './values.js';
 
-/** Null for a missing value. */
+/** Null for a missing value. @throws BadValueError */
 type Read = (raw: unknown) => unknown;
 type Values = readonly unknown[];
 
@@ -41,44 +38,42 @@ export function readerOf(node: SchemaTree, inVariant = false): Read {
 }
 
 function leafOf({ element }: SchemaTree, inVariant: boolean): Read {
-  if (inVariant && element.name !== 'typed_value') return (raw) => raw;
-  const convert: Convert = inVariant ? variantConverter(element) : converterOf(element);
-  return (raw) => attempt(() => convert(raw));
+  if (!inVariant) return converterOf(element);
+  return element.name === 'typed_value' ? variantConverter(element) : (raw) => raw;
 }
 
 function structureOf({ element, children }: SchemaTree, inVariant: boolean): Read {
-  const isVariant = element.logical_type?.type === 'VARIANT';
-  const members = children
-    .filter(hasColumns)
-    .map((child, at) => [child.element.name, String(at), readerOf(child, inVariant || isVariant)] as const);
+  const [entries] = children;
   const isMap =
     element.converted_type === 'MAP' &&
-    members.length === 1 &&
-    children[0]!.element.repetition_type === 'REPEATED' &&
-    children[0]!.children.length === 2;
+    children.length === 1 &&
+    entries!.element.repetition_type === 'REPEATED' &&
+    entries!.children.length === 2;
   if (isMap) {
-    const [key, entry] = children[0]!.children.map((child) => readerOf(child));
-    return (raw) => mapOf((raw as { 0: { 0: unknown; 1: unknown }[] })[0], key!, entry!);
+    const [key, entry] = entries!.children.map((child) => readerOf(child));
+    return (raw) => mapOf((raw as { 0: Pair[] })[0], key!, entry!);
   }
-  return (raw) => {
-    const made: Record<string, unknown> = {};
-    for (const [name, stored, read] of members) addMember(made, name, read((raw as typeof made)[stored]));
-    return isVariant ? attempt(() => variantOf(made)) : made;
-  };
+  const isVariant = element.logical_type?.type === 'VARIANT';
+  const members = children.map(
+    (child, at) => [child.element.name, String(at), readerOf(child, inVariant || isVariant)] as const,
+  );
+  // Not by assigning: a member may be called `__proto__`.
+  const structure = (raw: unknown): object =>
+    Object.fromEntries(members.map(([name, at, read]) => [name, read((raw as Record<string, unknown>)[at])]));
+  return isVariant ? (raw) => variantOf(structure(raw)) : structure;
 }
 
-function mapOf(pairs: readonly { 0: unknown; 1: unknown }[], readKey: Read, readEntry: Read): unknown {
-  const made: Record<string, unknown> = {};
-  for (const pair of pairs) {
-    const found = readKey(pair[0]);
-    if (found instanceof Unsendable) return found;
-    const key = String(found);
-    if (Object.hasOwn(made, key)) {
-      return new Unsendable(new BadValueError(`a map has the key ${JSON.stringify(key)} twice`));
-    }
-    addMember(made, key, readEntry(pair[1]));
-  }
-  return made;
+interface Pair {
+  0: unknown;
+  1: unknown;
+}
+
+function mapOf(pairs: readonly Pair[], readKey: Read, readEntry: Read): object {
+  const keys = pairs.map((pair) => String(readKey(pair[0])));
+  const made = Object.fromEntries(pairs.map((pair, at) => [keys[at]!, readEntry(pair[1])]));
+  if (Object.keys(made).length === keys.length) return made;
+  const twice = keys.find((key, at) => keys.indexOf(key) < at);
+  throw new BadValueError(`a map has the key ${JSON.stringify(twice)} twice`);
 }
 
 /** A structure with the columns of a variant, or of a part of one. */
@@ -88,32 +83,22 @@ interface Parts {
   typed_value?: unknown;
 }
 
-/** Sets a member, whatever its name. */
-function addMember(made: Record<string, unknown>, key: string, value: unknown): void {
-  if (key !== '__proto__') made[key] = value;
-  else Object.defineProperty(made, key, { value, enumerable: true, configurable: true, writable: true });
-}
-
 /** The value of a variant; null for none. @throws Error where its bytes make no sense */
-export function variantOf(parts: Parts | null | undefined): unknown {
-  if (!(parts?.metadata instanceof Uint8Array)) return null;
-  const names = namesOf(parts.metadata);
-  return wholeOf(parts, names) ?? null;
+export function variantOf(parts: Parts): unknown {
+  if (!(parts.metadata instanceof Uint8Array)) return null;
+  return wholeOf(parts, namesOf(parts.metadata)) ?? null;
 }
 
 /** Undefined where there is no value. */
 function wholeOf({ value, typed_value: typed }: Parts, names: readonly string[]): unknown {
-  const rest = value instanceof Uint8Array ? new Reader(value, names).read() : undefined;
+  const rest = value instanceof Uint8Array ? new VariantReader(value, names).read() : undefined;
   if (typed === null || typed === undefined) return rest;
   if (Array.isArray(typed)) return typed.map((part: Parts) => wholeOf(part, names) ?? null);
-  if (typeof typed !== 'object' || typed instanceof Unsendable) return typed;
-  const made: Record<string, unknown> = {};
-  for (const [key, part] of Object.entries(typed as Record<string, Parts | null>)) {
-    const member = part ? wholeOf(part, names) : undefined;
-    if (member !== undefined) addMember(made, key, member);
-  }
-  for (const [key, member] of Object.entries(rest ?? {})) addMember(made, key, member);
-  return made;
+  if (typeof typed !== 'object') return typed;
+  const members = Object.entries(typed as Record<string, Parts | null>)
+    .map(([key, part]) => [key, part ? wholeOf(part, names) : undefined] as const)
+    .filter(([, member]) => member !== undefined);
+  return Object.fromEntries([...members, ...Object.entries(rest ?? {})]);
 }
 
 /** The dictionary with the names of all members. */
@@ -141,7 +126,7 @@ function slice(bytes: Uint8Array, at: number, length: number): Uint8Array {
   return bytes.subarray(at, at + length);
 }
 
-class Reader {
+class VariantReader {
   readonly #view: DataView;
   /** Values that may still come. Each takes a byte, but several members could refer to the same one, many levels deep. */
   #left: number;
@@ -159,53 +144,39 @@ class Reader {
     const head = uint(this.bytes, at, 1);
     const form = head >> 2;
     switch (head & 3) {
-      case 0:
-        return this.#primitive(form, at + 1);
+      case 0: {
+        const primitive = PRIMITIVES[form];
+        if (!primitive) throw new Error(`a variant has the unknown type ${form}`);
+        return primitive(this.#view, at + 1, this.bytes);
+      }
       case 1:
         return textOf(slice(this.bytes, at + 1, form), true);
-      case 2:
-        return this.#object(form, at + 1);
+      case 2: {
+        const values = this.#values(at + 1, form & 16 ? 4 : 1, (form & 3) + 1, ((form >> 2) & 3) + 1);
+        return Object.fromEntries(values.map(({ id, value }) => [this.#nameOf(id), value]));
+      }
       default:
-        return this.#list(form, at + 1);
+        return this.#values(at + 1, form & 4 ? 4 : 1, (form & 3) + 1, 0).map(({ value }) => value);
     }
   }
 
-  #object(form: number, at: number): object {
-    const [offsetWidth, idWidth, countWidth] = [(form & 3) + 1, ((form >> 2) & 3) + 1, form & 16 ? 4 : 1];
-    const count = this.#countOf(at, countWidth, idWidth + offsetWidth);
-    const ids = at + countWidth;
-    const offsets = ids + count * idWidth;
-    const values = offsets + (count + 1) * offsetWidth;
-    const made: Record<string, unknown> = {};
-    for (let n = 0; n < count; n++) {
-      const name = this.names[uint(this.bytes, ids + n * idWidth, idWidth)];
-      if (name === undefined) throw new Error('a member of a variant has no name');
-      addMember(made, name, this.read(values + uint(this.bytes, offsets + n * offsetWidth, offsetWidth)));
-    }
-    return made;
+  #nameOf(id: number): string {
+    const name = this.names[id];
+    if (name === undefined) throw new Error('a member of a variant has no name');
+    return name;
   }
 
-  #list(form: number, at: number): unknown[] {
-    const [width, countWidth] = [(form & 3) + 1, form & 4 ? 4 : 1];
-    const count = this.#countOf(at, countWidth, width);
-    const offsets = at + countWidth;
+  /** The values in a list or an object. The widths are those of their number, their offsets, and the ids of their names. */
+  #values(at: number, countWidth: number, width: number, idWidth: number): { id: number; value: unknown }[] {
+    const count = uint(this.bytes, at, countWidth);
+    // A number that is too large must not take memory.
+    if (count * (width + idWidth) > this.bytes.length) throw new Error('a variant is cut off');
+    const offsets = at + countWidth + count * idWidth;
     const values = offsets + (count + 1) * width;
-    return Array.from({ length: count }, (_, n) =>
-      this.read(values + uint(this.bytes, offsets + n * width, width)),
-    );
-  }
-
-  /** @param each bytes that each one takes at least: a count that is too large must not take memory */
-  #countOf(at: number, width: number, each: number): number {
-    const count = uint(this.bytes, at, width);
-    if (count * each > this.bytes.length) throw new Error('a variant is cut off');
-    return count;
-  }
-
-  #primitive(type: number, at: number): JsonValue {
-    const read = PRIMITIVES[type];
-    if (!read) throw new Error(`a variant has the unknown type ${type}`);
-    return read(this.#view, at, this.bytes);
+    return Array.from({ length: count }, (_, n) => ({
+      id: uint(this.bytes, at + countWidth + n * idWidth, idWidth),
+      value: this.read(values + uint(this.bytes, offsets + n * width, width)),
+    }));
   }
 }
 

@@ -1,5 +1,5 @@
 /** Converts single values of Parquet files to JSON: each column keeps one type, and nothing is rounded. */
-import type { SchemaElement } from 'hyparquet';
+import type { LogicalType, SchemaElement } from 'hyparquet';
 import { lossIn } from '../json/text.js';
 
 /** A value that cannot be sent: it is out of range, or not what the file's schema promises. */
@@ -13,78 +13,70 @@ export class BadValueError extends Error {
   }
 }
 
-/** In place of a bad value of a list, map, or structure: writing its row throws the error. */
-export class Unsendable {
-  constructor(private readonly error: BadValueError) {}
-
-  toJSON(): never {
-    throw this.error;
-  }
-}
-
-/** Converts a value of a list, map, or structure. */
-export function attempt(convert: () => unknown): unknown {
-  try {
-    return convert();
-  } catch (error) {
-    if (error instanceof BadValueError) return new Unsendable(error);
-    throw error;
-  }
-}
-
 export type JsonValue = string | number | boolean | object | null;
 // biome-ignore lint/suspicious/noExplicitAny: each physical type has another one
 type Raw = any;
 export type Convert = (raw: Raw) => JsonValue;
 
+/** What a column's values mean. Older files say it with converted types only. */
+function meaningOf({ converted_type, logical_type, scale, precision }: SchemaElement): LogicalType | null {
+  if (logical_type) return logical_type;
+  const [, timed, unit] = /^(TIMESTAMP|TIME)_(MILLIS|MICROS)$/.exec(converted_type ?? '') ?? [];
+  if (timed) return { type: timed, isAdjustedToUTC: true, unit } as LogicalType;
+  const [, sign, bits] = /^(U?)INT_(\d+)$/.exec(converted_type ?? '') ?? [];
+  if (bits) return { type: 'INTEGER', isSigned: sign === '', bitWidth: Number(bits) };
+  if (converted_type === 'DECIMAL') return { type: 'DECIMAL', scale: scale ?? 0, precision: precision ?? 38 };
+  if (converted_type === 'UTF8') return { type: 'STRING' };
+  return converted_type ? ({ type: converted_type } as LogicalType) : null;
+}
+
 /** Whether values are plain text, which is copied without being decoded. */
-export const isText = ({ type, converted_type, logical_type }: SchemaElement): boolean =>
-  type === 'BYTE_ARRAY' &&
-  (converted_type === undefined || converted_type === 'UTF8' || converted_type === 'ENUM') &&
-  (logical_type === undefined || logical_type.type === 'STRING' || logical_type.type === 'ENUM');
+export function isText(element: SchemaElement): boolean {
+  const meaning = meaningOf(element);
+  return element.type === 'BYTE_ARRAY' && (!meaning || meaning.type === 'STRING' || meaning.type === 'ENUM');
+}
 
-export const isJson = ({ converted_type, logical_type }: SchemaElement): boolean =>
-  converted_type === 'JSON' || logical_type?.type === 'JSON';
+export const isJson = (element: SchemaElement): boolean => meaningOf(element)?.type === 'JSON';
 
-export const isUnsigned = ({ converted_type, logical_type }: SchemaElement): boolean =>
-  converted_type?.startsWith('UINT_') === true ||
-  (logical_type?.type === 'INTEGER' && !logical_type.isSigned);
+const isUnsigned = (meaning: LogicalType | null): boolean => meaning?.type === 'INTEGER' && !meaning.isSigned;
 
-/** Whether a column has integers that are neither dates, times, nor decimals. */
-export const isInteger = ({ type, converted_type, logical_type }: SchemaElement): boolean =>
-  (type === 'INT32' || type === 'INT64') &&
-  (converted_type === undefined || /^U?INT_/.test(converted_type)) &&
-  (logical_type === undefined || logical_type.type === 'INTEGER');
+/** Whether a bound of a column is an integer that a double cannot hold. */
+export function isWide(element: SchemaElement, bound: unknown): boolean {
+  const meaning = meaningOf(element);
+  if (typeof bound !== 'bigint' || (meaning && meaning.type !== 'INTEGER')) return false;
+  return !Number.isSafeInteger(Number(isUnsigned(meaning) ? BigInt.asUintN(64, bound) : bound));
+}
 
 const NANOS = { MILLIS: 1_000_000n, MICROS: 1000n, NANOS: 1n } as const;
+/** Any number with this many digits is exact in a double. */
+const EXACT_DIGITS = 15;
 
 /**
  * Returns the function that converts a column's values to JSON.
  * @param wide the column has 64-bit integers that a double cannot hold: all of its integers become text
  */
 export function converterOf(element: SchemaElement, wide = false): Convert {
-  const { type, converted_type: converted, logical_type: logical } = element;
-  if (isDecimal(element)) {
-    const [decimals, digits] = decimalsOf(element);
-    const text: Convert = (raw) => decimalText(unscaled(raw), decimals);
-    return digits > EXACT_DIGITS ? text : (raw) => Number(text(raw));
+  const meaning = meaningOf(element);
+  switch (meaning?.type) {
+    case 'DECIMAL': {
+      const text: Convert = (raw) => decimalText(unscaled(raw), meaning.scale);
+      return meaning.precision > EXACT_DIGITS ? text : (raw) => Number(text(raw));
+    }
+    case 'TIME':
+      return (raw) => timeText(BigInt(raw) * NANOS[meaning.unit]);
+    case 'TIMESTAMP': {
+      const zone = meaning.isAdjustedToUTC ? 'Z' : '';
+      return (raw) => timestampText(BigInt(raw) * NANOS[meaning.unit], zone);
+    }
   }
-  const [, of, unit] = /^(TIMESTAMP|TIME)_(MI(?:LLI|CRO)S)$/.exec(converted ?? '') ?? [];
-  const timed = logical?.type === 'TIMESTAMP' || logical?.type === 'TIME' ? logical : null;
-  if (timed || of) {
-    const nanos = NANOS[timed?.unit ?? (unit as 'MILLIS')];
-    if ((timed?.type ?? of) === 'TIME') return (raw) => timeText(BigInt(raw) * nanos);
-    const zone = timed?.type === 'TIMESTAMP' && !timed.isAdjustedToUTC ? '' : 'Z';
-    return (raw) => timestampText(BigInt(raw) * nanos, zone);
-  }
-  switch (type) {
+  switch (element.type) {
     case 'BOOLEAN':
       return Boolean;
     case 'INT32':
-      if (converted === 'DATE' || logical?.type === 'DATE') return dateText;
-      return isUnsigned(element) ? (raw: number) => raw >>> 0 : (raw: number) => raw;
+      if (meaning?.type === 'DATE') return dateText;
+      return isUnsigned(meaning) ? (raw: number) => raw >>> 0 : (raw: number) => raw;
     case 'INT64': {
-      const exact = isUnsigned(element) ? (raw: bigint) => BigInt.asUintN(64, raw) : (raw: bigint) => raw;
+      const exact = isUnsigned(meaning) ? (raw: bigint) => BigInt.asUintN(64, raw) : (raw: bigint) => raw;
       return wide ? (raw) => String(exact(raw)) : (raw) => exactNumber(exact(raw), 0);
     }
     case 'INT96':
@@ -94,32 +86,20 @@ export function converterOf(element: SchemaElement, wide = false): Convert {
     case 'DOUBLE':
       return finite;
     case 'FIXED_LEN_BYTE_ARRAY':
-      if (logical?.type === 'UUID') return uuidText;
-      return logical?.type === 'FLOAT16' ? finite : base64;
+      if (meaning?.type === 'UUID') return uuidText;
+      return meaning?.type === 'FLOAT16' ? finite : base64;
     default:
-      if (isText(element)) return (raw: Uint8Array) => textOf(raw, converted !== undefined || !!logical);
+      if (isText(element)) return (raw: Uint8Array) => textOf(raw, meaning !== null);
       return isJson(element) ? (raw: Uint8Array) => jsonValue(textOf(raw, true)) : base64;
   }
 }
 
 /** Converts a column of a variant: each value has the type that it would have in the variant's bytes. */
 export function variantConverter(element: SchemaElement): Convert {
-  const { type, converted_type: converted, logical_type: logical } = element;
-  if (isDecimal(element)) return (raw) => exactNumber(unscaled(raw), decimalsOf(element)[0]);
-  const isBinary = type === 'BYTE_ARRAY' && converted === undefined && logical === undefined;
-  return isBinary ? base64 : converterOf(element);
+  const meaning = meaningOf(element);
+  if (meaning?.type === 'DECIMAL') return (raw) => exactNumber(unscaled(raw), meaning.scale);
+  return element.type === 'BYTE_ARRAY' && meaning === null ? base64 : converterOf(element);
 }
-
-/** Any number with this many digits is exact in a double. */
-const EXACT_DIGITS = 15;
-
-const isDecimal = ({ converted_type, logical_type }: SchemaElement): boolean =>
-  converted_type === 'DECIMAL' || logical_type?.type === 'DECIMAL';
-
-const decimalsOf = ({ scale, precision, logical_type }: SchemaElement): [scale: number, precision: number] =>
-  logical_type?.type === 'DECIMAL'
-    ? [logical_type.scale, logical_type.precision]
-    : [scale ?? 0, precision ?? 38];
 
 /** An integer, or bytes that are one in two's complement, highest byte first. */
 function unscaled(raw: Raw): bigint {
@@ -151,8 +131,8 @@ function jsonValue(text: string): JsonValue {
     return text;
   }
   const loss = lossIn(text);
-  if (loss !== null) throw new BadValueError(loss, text);
-  return value;
+  if (loss === null) return value;
+  throw new BadValueError(loss, text);
 }
 
 const DAY_MILLIS = 86_400_000;
@@ -181,14 +161,11 @@ const DAY_NANOS = 86_400n * SECOND;
 /** Text of nanoseconds since 1970. A fraction has 3, 6, or 9 digits, as few as possible. */
 export function timestampText(nanos: bigint, zone: string): string {
   const rest = ((nanos % SECOND) + SECOND) % SECOND;
-  const seconds = Number((nanos - rest) / SECOND);
-  const fraction =
-    rest === 0n
-      ? ''
-      : `.${String(rest)
-          .padStart(9, '0')
-          .replace(/(?:000){1,2}$/, '')}`;
-  return isoOf(seconds * 1000, (iso) => iso.slice(0, -5) + fraction + zone);
+  const digits = String(rest)
+    .padStart(9, '0')
+    .replace(/(?:000){1,3}$/, '');
+  const fraction = digits === '' ? '' : `.${digits}`;
+  return isoOf(Number((nanos - rest) / 1_000_000n), (iso) => iso.slice(0, -5) + fraction + zone);
 }
 
 /** Text of nanoseconds since midnight. */

@@ -7,13 +7,16 @@ import { jsonString, membersText } from '../json/text.js';
 import { JsonWriter } from '../json/writer.js';
 import { type Target, targeting } from '../mapping/targets.js';
 import { CellLists, type Rows } from '../rows.js';
-import { copy, QUOTE, viewOf } from '../text/fours.js';
+import { copy, viewOf } from '../text/fours.js';
 import { Output } from '../text/output.js';
 import type { OpenedInput } from '../types.js';
 import type { Refusal } from '../wording.js';
 
 /** The kind of cells whose JSON must be looked at. */
 const OBJECT = JSON_TYPES.indexOf('object');
+
+const bufferOf = ({ bytes }: Pick<Rows, 'bytes'>): Buffer =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 
 /** The rows as JSON objects, one cell each. */
 function itemsOf(batch: Rows, { columns }: OpenedInput): Rows {
@@ -37,9 +40,11 @@ function itemsOf(batch: Rows, { columns }: OpenedInput): Rows {
 
 /** The rows as JSON texts. */
 export function itemTexts(batch: Rows, input: OpenedInput): string[] {
-  const { bytes, starts, ends, lines } = itemsOf(batch, input);
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  return Array.from(lines, (_, number) => text.toString('utf8', starts[number], ends[number]));
+  const items = itemsOf(batch, input);
+  const text = bufferOf(items);
+  return Array.from(items.lines, (_, number) =>
+    text.toString('utf8', items.starts[number], items.ends[number]),
+  );
 }
 
 export class ParquetWriter implements RowWriter {
@@ -53,11 +58,10 @@ export class ParquetWriter implements RowWriter {
   /** Whether the last row was copied. */
   isCopied = false;
   batch: Rows | null = null;
-  #bytes = Buffer.alloc(0);
-  #view = viewOf(this.#bytes);
+  bytes: Buffer = Buffer.alloc(0);
+  #view = viewOf(this.bytes);
   /** Whether `items` has the batch. */
   #isBegun = false;
-  #odd: ReadonlySet<number> = new Set();
   readonly #input: OpenedInput;
   /** Null if the rules change values. */
   readonly #copier: ItemWriter | null;
@@ -65,7 +69,7 @@ export class ParquetWriter implements RowWriter {
   readonly #check: ReturnType<typeof identifierCheck>;
 
   constructor(input: OpenedInput) {
-    const { rules, columns, constants, kind } = input;
+    const { rules, columns, constants, kind, idColumn, companyIdColumn } = input;
     this.#input = input;
     this.items = new JsonWriter(input);
     const targets = columns.map(targeting(input));
@@ -79,15 +83,14 @@ export class ParquetWriter implements RowWriter {
       targets.every(isAsItIs) &&
       new Set(members.map(({ key }) => key)).size === members.length;
     this.#copier = isPlain ? new ItemWriter(kind, members, membersText(constants), null) : null;
-    this.#ids = [columns.indexOf(input.idColumn), columns.indexOf(input.companyIdColumn ?? input.idColumn)];
+    this.#ids = [columns.indexOf(idColumn), columns.indexOf(companyIdColumn ?? idColumn)];
     this.#check = identifierCheck(rules);
   }
 
   begin(batch: Rows): void {
     this.batch = batch;
-    this.#bytes = Buffer.from(batch.bytes.buffer, batch.bytes.byteOffset, batch.bytes.byteLength);
+    this.bytes = bufferOf(batch);
     this.#view = viewOf(batch.bytes);
-    this.#odd = new Set(batch.odd?.map(({ number }) => number));
     this.#isBegun = false;
   }
 
@@ -112,8 +115,8 @@ export class ParquetWriter implements RowWriter {
 
   /** False, and nothing is written, for a row that needs a closer look. */
   #copy(number: number, out: Output): boolean {
+    if (this.#copier === null) return false;
     const { starts, ends, kinds, width } = this.batch!;
-    if (this.#copier === null || this.#odd.has(number)) return false;
     const base = number * width;
     let size = 0;
     for (let cell = base; cell < base + width; cell++) {
@@ -126,18 +129,23 @@ export class ParquetWriter implements RowWriter {
     if (!sent || named === null) return false;
     this.id = sent;
     this.company = named;
-    this.#copier.write(out, { bytes: this.#bytes, view: this.#view, starts, ends, kinds, base }, size, this);
+    this.#copier.write(out, { bytes: this.bytes, view: this.#view, starts, ends, kinds, base }, size, this);
     return true;
   }
 
   /** Empty for no value; null for one that is perhaps no identifier. */
   #identifier(cell: number, column: string): string | null {
-    const [start, end] = [this.batch!.starts[cell]!, this.batch!.ends[cell]!];
-    if (start === end) return '';
-    const json = this.#bytes.toString('utf8', start, end);
-    if (this.#bytes[start] !== QUOTE) return /^-?\d+$/.test(json) ? json : null;
+    const json = this.json(cell);
+    if (json === '') return '';
+    if (!json.startsWith('"')) return /^-?\d+$/.test(json) ? json : null;
     const text = json.includes('\\') ? (JSON.parse(json) as string) : json.slice(1, -1);
     return text === '' || this.#check(text, column) === null ? text : null;
+  }
+
+  /** The text of a cell of the batch. */
+  json(cell: number): string {
+    const { starts, ends } = this.batch!;
+    return this.bytes.toString('utf8', starts[cell], ends[cell]);
   }
 }
 
@@ -148,7 +156,7 @@ export class ParquetCounter implements ColumnCounter {
   readonly #fields: FieldCounter;
   readonly #targets: readonly Target[];
   readonly #writer: ParquetWriter;
-  /** By column and type. */
+  /** By column and type, beyond the first. */
   #counts: Uint32Array = new Uint32Array(0);
   #seen = new Set<number>();
 
@@ -166,16 +174,17 @@ export class ParquetCounter implements ColumnCounter {
 
   count(number: number, isAccepted: boolean): void {
     this.#fields.count(number, isAccepted);
-    if (!this.#writer.isCopied) return;
-    const { bytes, starts, ends, kinds, lines, width } = this.#writer.batch!;
+    const { isCopied, items, batch } = this.#writer;
+    if (!isCopied) return;
+    const { starts, ends, kinds, lines, width } = batch!;
     for (let index = 0, cell = number * width; index < width; index++, cell++) {
       if (starts[cell] === ends[cell]) continue;
       const place = index * TYPES + kinds[cell]!;
       if (this.#counts[place]! > 0 || this.#seen.has(place)) this.#counts[place]!++;
       else {
-        const json = Buffer.from(bytes.subarray(starts[cell], ends[cell])).toString();
+        const json = this.#writer.json(cell);
         const value = { type: kinds[cell]!, read: (): unknown => JSON.parse(json) };
-        this.#writer.items.see!(this.#targets[index]!, value, lines[number]!);
+        items.see!(this.#targets[index]!, value, lines[number]!);
         this.#seen.add(place);
       }
     }

@@ -2,7 +2,6 @@
 import { open, readdir, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InputError, UsageError } from '../../errors.js';
-import { nearest } from '../../util/nearest.js';
 import { EXTENSIONS, formatOfName } from '../formats.js';
 import { holdsNoRows, WRITTEN } from '../written.js';
 import { isArchive } from './archive.js';
@@ -55,6 +54,11 @@ const isFile = (location: string): Promise<boolean> =>
     () => false,
   );
 
+function unlessUnreadable(error: NodeJS.ErrnoException): false {
+  if (error.syscall === undefined) throw error;
+  return false;
+}
+
 /** The sources at these paths, without files of imports that contain no rows. */
 async function sourcesOf(paths: readonly string[], where: Where): Promise<Source[]> {
   const sources: Source[] = [];
@@ -77,11 +81,6 @@ async function isWithoutRows(location: string): Promise<boolean> {
   } finally {
     await handle.close();
   }
-}
-
-function unlessUnreadable(error: NodeJS.ErrnoException): false {
-  if (error.syscall === undefined) throw error;
-  return false;
 }
 
 /** The source for `archive.zip:member.csv`, if the archive exists. */
@@ -148,20 +147,12 @@ async function pattern(path: string, where: Where): Promise<Source[]> {
       hint: 'name the file itself, if it is a rejects file',
     });
   }
-  throw new InputError('no file matches', { file: path, hint: await nearestFolder(path, where) });
+  throw new InputError('no file matches', {
+    file: path,
+    hint: 'check the folder and the pattern: * matches within a folder, ** any folders, {a,b} either',
+  });
 }
 
 /** Makes the paths of a pattern that begins at the root absolute, too. */
 const asWritten = (name: string, path: string, cwd: string): string =>
   path.startsWith('/') ? resolve(cwd, name) : name;
-
-async function nearestFolder(path: string, { cwd }: Where): Promise<string> {
-  const steps = path.split('/');
-  const fixed = steps.slice(0, Math.max(0, steps.findIndex(isPattern)));
-  const [first] = fixed;
-  const names = first ? await readdir(cwd).catch((): string[] => []) : [];
-  const like = first && !names.includes(first) ? nearest(first, names) : undefined;
-  return like === undefined
-    ? 'check the folder and the pattern: * matches within a folder, ** any folders, {a,b} either'
-    : `did you mean ${[like, ...steps.slice(1)].join('/')}?`;
-}

@@ -113,30 +113,25 @@ async function* linesOf(records: Records, signal?: AbortSignal): AsyncGenerator<
 async function* untilAborted(records: Records, signal?: AbortSignal): AsyncGenerator<unknown> {
   const iterator =
     Symbol.asyncIterator in records ? records[Symbol.asyncIterator]() : records[Symbol.iterator]();
-  /** Whether it may still clean up: it has neither ended nor thrown. */
-  let open = true;
-  const waiting = async (next: Promise<IteratorResult<unknown>>): Promise<IteratorResult<unknown>> => {
-    next.catch(() => {
-      open = false;
-    });
-    return orAborted(next, signal);
-  };
+  const unlessAborted = <T>(value: T): Promise<Awaited<T>> | T =>
+    value instanceof Promise ? orAborted(value, signal) : value;
+  /** Whether it must still clean up: it has neither ended nor thrown. */
+  let open = false;
   try {
     for (;;) {
       signal?.throwIfAborted();
+      open = false;
       const coming = iterator.next();
-      const { done, value } = coming instanceof Promise ? await waiting(coming) : coming;
-      if (done) {
-        open = false;
-        return;
-      }
+      const { done, value } = await unlessAborted(coming);
+      if (done) return;
+      open = true;
       // Values may be promises, as in `for await`.
-      yield value instanceof Promise ? await orAborted(value, signal) : value;
+      yield await unlessAborted(value);
     }
   } finally {
-    const returned = open && Promise.resolve(iterator.return?.()).catch(() => {});
     // One that is still waiting may never answer.
-    if (!signal?.aborted) await returned;
+    if (signal?.aborted) void Promise.resolve(iterator.return?.()).catch(() => {});
+    else if (open) await Promise.resolve(iterator.return?.()).catch(() => {});
   }
 }
 

@@ -2,13 +2,13 @@
  * Reads Excel workbooks. The rows of a sheet become records as those of a CSV, so that types are decided per column. The
  * libraries are loaded with the first workbook.
  */
-
 import { InputError } from '../../errors.js';
 import { csvFormat, openTable } from '../csv/reader.js';
 import type { CsvWriter } from '../csv/writer.js';
 import type { InputFormat } from '../format.js';
-import { openFile, refuseChanged, type SourceFile } from '../text/source.js';
-import { withPoints } from './sheet.js';
+import { KIND_BITS } from '../rows.js';
+import { refuseChanged, type SourceFile } from '../text/source.js';
+import { decimalSigns, Is } from './sheet.js';
 import { SheetCounter, XlsxTotals } from './totals.js';
 
 const { writer, originals } = csvFormat;
@@ -31,7 +31,17 @@ export const xlsxFormat: InputFormat<CsvWriter> = {
   totals: (input) => new XlsxTotals(input),
   stored(input) {
     const asWritten = originals(input);
-    return (batch) => withPoints(asWritten(batch), batch, input);
+    const signs = decimalSigns(input.targets);
+    if (signs.length === 0) return asWritten;
+    return (batch) =>
+      asWritten(batch).map((row, number) => {
+        const cells = 'cells' in row ? [...row.cells] : [];
+        for (const [column, sign] of signs) {
+          const isNumber = batch.kinds[number * batch.width + column]! >> KIND_BITS === Is.number;
+          if (isNumber) cells[column] = cells[column]!.replace(sign, '.');
+        }
+        return { cells };
+      });
   },
   placeOf: () => 'row',
 };
@@ -43,37 +53,19 @@ const COMPOUND = 'd0cf11e0a1b11ae1';
 /** @throws InputError for a workbook of another kind */
 async function sniff(start: Buffer, file: SourceFile): Promise<boolean> {
   const hex = start.toString('hex');
-  if (hex === COMPOUND) throw await compound(file);
+  if (hex === COMPOUND) {
+    throw new InputError(
+      'is a workbook of Excel 97-2003 (.xls), one with a password, or another old Office file',
+      {
+        file: file.path,
+        hint: 'remove the password, if it has one, and save as .xlsx or CSV UTF-8',
+      },
+    );
+  }
   if (!hex.startsWith(ZIP)) return false;
-  const isNamed = /\.xls[xm]$/i.test(file.path);
-  const { Workbook } = await import('./workbook.js');
-  try {
-    const workbook = await Workbook.open(file);
-    workbook.close();
-    return isNamed || workbook.has('xl/workbook.xml') || workbook.has('xl/workbook.bin');
-  } catch (error) {
-    if (isNamed) throw error;
-    return false; // another kind of archive, which is handled elsewhere
-  }
-}
-
-/** The names that matter are in this many bytes of a compound file's directory. */
-const DIRECTORY_BYTES = 4096;
-
-async function compound(file: SourceFile): Promise<InputError> {
-  const { handle } = await openFile(file);
-  try {
-    const header = Buffer.alloc(512);
-    await handle.read(header, 0, header.length, 0);
-    const sector = 2 ** Math.min(header.readUInt16LE(30), 16);
-    const directory = Buffer.alloc(DIRECTORY_BYTES);
-    await handle.read(directory, 0, directory.length, (header.readUInt32LE(48) + 1) * sector);
-    const isEncrypted = directory.includes(Buffer.from('EncryptedPackage', 'utf16le'));
-    const [kind, hint] = isEncrypted
-      ? ['a workbook with a password', 'remove the password, and save it as .xlsx or CSV UTF-8']
-      : ['a workbook of Excel 97-2003 (.xls), or another old Office file', 'save as .xlsx or CSV UTF-8'];
-    return new InputError(`is ${kind}`, { file: file.path, hint });
-  } finally {
-    await handle.close();
-  }
+  if (/\.xls[xm]$/i.test(file.path)) return true;
+  const { Zip } = await import('../sources/archive.js');
+  const zip = await Zip.open(file).catch(() => null); // another kind of archive, which is handled elsewhere
+  zip?.close();
+  return zip?.entries.some(({ fileName }) => /^xl\/workbook\.(?:xml|bin)$/i.test(fileName)) ?? false;
 }

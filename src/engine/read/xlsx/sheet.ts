@@ -1,7 +1,7 @@
-/** Reads the rows of a sheet, cell by cell, as text. */
+/** Reads the rows of a sheet, cell by cell, as text with the types that the cells have. */
 import { decimalSign } from '../conversion/types.js';
-import { KIND_BITS, type Rows } from '../rows.js';
-import type { OpenedInput, RejectedRecord } from '../types.js';
+import { type CsvLimits, tooLong } from '../csv/odd-rows.js';
+import type { Target } from '../mapping/targets.js';
 import { type NumberForm, PLAIN, plainNumber, serialText } from './number-forms.js';
 import type { Attribute, Handlers } from './xml.js';
 
@@ -21,18 +21,12 @@ export enum Is {
   noDay,
 }
 
-export interface Cell {
-  /** From 0. */
-  column: number;
-  text: string;
-  kind: Is;
-}
-
 export interface Row {
   /** Row number as the spreadsheet shows it, from 1. */
   number: number;
-  /** By column; only those that the sheet has. */
-  cells: Cell[];
+  /** By column, to the last one that is used. */
+  texts: string[];
+  kinds: Is[];
   /** Why the row cannot be read; null if it can. */
   wrong: string | null;
 }
@@ -40,15 +34,6 @@ export interface Row {
 /** The limits of a sheet (ECMA-376). */
 const MAX_COLUMNS = 16_384;
 const MAX_ROWS = 1_048_576;
-
-interface SheetContext {
-  forms: readonly NumberForm[];
-  from1904: boolean;
-  /** Returns a shared string. */
-  text(index: number): string;
-  /** The most UTF-16 code units in a cell. */
-  maxCell: number;
-}
 
 /** The texts of a string, which may consist of runs in several fonts. How it is pronounced is left out. */
 export const textsIn = (path: string, text: (more: string) => void): Handlers => ({
@@ -63,9 +48,7 @@ const CELL = `${ROW}/x:c`;
 export class SheetRows {
   rows: Row[] = [];
   readonly handlers: Handlers;
-  readonly #context: SheetContext;
-  #row: Row = { number: 0, cells: [], wrong: null };
-  #last = 0;
+  #row: Row = { number: 0, texts: [], kinds: [], wrong: null };
   #column = -1;
   #type = 'n';
   #style = 0;
@@ -74,8 +57,11 @@ export class SheetRows {
   #inline: string | null = null;
   #formula = false;
 
-  constructor(context: SheetContext) {
-    this.#context = context;
+  constructor(
+    private readonly workbook: { forms: readonly NumberForm[]; from1904: boolean },
+    private readonly strings: { get(index: number): string },
+    private readonly limits: CsvLimits,
+  ) {
     this.handlers = {
       [ROW]: { open: (attribute) => this.#openRow(attribute('r')), close: () => this.#closeRow() },
       [CELL]: { open: (attribute) => this.#openCell(attribute), close: () => this.#closeCell() },
@@ -101,28 +87,21 @@ export class SheetRows {
   }
 
   #longer(text: string, more: string): string {
-    if (text.length + more.length > this.#context.maxCell) throw new CellTooLong(this.#row.number);
-    return text + more;
+    if (text.length + more.length <= this.limits.maxCellBytes) return text + more;
+    throw tooLong(this.limits, this.#row.number);
   }
 
   #openRow(r: string | undefined): void {
-    const number = r === undefined ? this.#last + 1 : Number(r);
-    if (!(number > this.#last && number <= MAX_ROWS)) throw new Error('its rows are out of order');
-    this.#last = number;
-    this.#row = { number, cells: [], wrong: null };
+    const last = this.#row.number;
+    const number = r === undefined ? last + 1 : Number(r);
+    if (!(number > last && number <= MAX_ROWS)) throw new Error('its rows are out of order');
+    this.#row = { number, texts: [], kinds: [], wrong: null };
     this.#column = -1;
   }
 
   #closeRow(): void {
-    const row = this.#row;
     // Rows that only have formatting are empty.
-    if (row.cells.every(({ text }) => text === '')) return;
-    if (row.cells.some(({ column }, at) => at > 0 && column <= row.cells[at - 1]!.column)) {
-      row.cells.sort((a, b) => a.column - b.column);
-      const twice = row.cells.find(({ column }, at) => column === row.cells[at + 1]?.column);
-      if (twice) row.wrong = `has two cells ${columnName(twice.column)}${row.number}`;
-    }
-    this.rows.push(row);
+    if (widthOf(this.#row) > 0) this.rows.push(this.#row);
   }
 
   #openCell(attribute: Attribute): void {
@@ -130,8 +109,7 @@ export class SheetRows {
     this.#column = r === undefined ? this.#column + 1 : columnOf(r);
     if (!(this.#column < MAX_COLUMNS)) throw new Error(`its row ${this.#row.number} has too many cells`);
     this.#type = attribute('t') ?? 'n';
-    const s = attribute('s');
-    this.#style = s === undefined ? 0 : Number(s);
+    this.#style = Number(attribute('s') ?? 0);
     this.#value = '';
     this.#inline = null;
     this.#formula = false;
@@ -146,7 +124,7 @@ export class SheetRows {
     }
     switch (this.#type) {
       case 's': {
-        const text = this.#longer('', this.#context.text(Number(value)));
+        const text = this.#longer('', this.strings.get(Number(value)));
         if (text !== '') this.#put(text, Is.text);
         break;
       }
@@ -169,7 +147,7 @@ export class SheetRows {
   }
 
   #number(value: string): void {
-    const { forms, from1904 } = this.#context;
+    const { forms, from1904 } = this.workbook;
     const form = forms[this.#style] ?? PLAIN;
     const number = Number(value);
     if (form === PLAIN || (!form.date && !form.elapsed && number < 0)) {
@@ -177,20 +155,25 @@ export class SheetRows {
       return;
     }
     const date = serialText(number, form, from1904);
-    if (date === null) this.#put(plainNumber(value), Is.noDay);
-    else this.#put(date, Is.date);
+    this.#put(date ?? plainNumber(value), date === null ? Is.noDay : Is.date);
   }
 
   #put(text: string, kind: Is): void {
-    this.#row.cells.push({ column: this.#column, text, kind });
+    const { number, texts, kinds } = this.#row;
+    const column = this.#column;
+    while (texts.length <= column) {
+      texts.push('');
+      kinds.push(Is.empty);
+    }
+    if (kinds[column] !== Is.empty) this.#row.wrong ??= `has two cells ${columnName(column)}${number}`;
+    texts[column] = text;
+    kinds[column] = kind;
   }
 }
 
-export class CellTooLong extends Error {
-  constructor(readonly row: number) {
-    super(`a cell of row ${row} is too long`);
-  }
-}
+/** Number of columns, without empty ones at the end. */
+export const widthOf = ({ texts }: Pick<Row, 'texts'>): number =>
+  texts.findLastIndex((text) => text !== '') + 1;
 
 /** The column of an address such as `BC12`, from 0. NaN if it is not an address. */
 function columnOf(address: string): number {
@@ -227,27 +210,7 @@ const unit = (hex: string): string => String.fromCharCode(Number.parseInt(hex, 1
  * The signs of columns whose type names another one than the point: numbers there are written with it, or they would be
  * misread, also from a rejects file.
  */
-export function decimalSigns({ targets }: OpenedInput): Map<number, string> {
-  const signs = targets.map(
-    ({ pinned }, column) => [column, pinned === null ? '.' : decimalSign(pinned)] as const,
-  );
-  return new Map(signs.filter(([, sign]) => sign !== '.'));
-}
-
-/** The rows of a batch, with decimal points as the workbook stores them. */
-export function withPoints(
-  rows: RejectedRecord['original'][],
-  { kinds }: Rows,
-  input: OpenedInput,
-): RejectedRecord['original'][] {
-  const signs = decimalSigns(input);
-  if (signs.size === 0) return rows;
-  return rows.map((row, number) => {
-    const cells = 'cells' in row ? [...row.cells] : [];
-    for (const [column, sign] of signs) {
-      const isNumber = kinds[number * input.columns.length + column]! >> KIND_BITS === Is.number;
-      if (isNumber) cells[column] = cells[column]!.replace(sign, '.');
-    }
-    return { cells };
-  });
-}
+export const decimalSigns = (targets: readonly Target[]): [column: number, sign: string][] =>
+  targets
+    .map(({ pinned }, column): [number, string] => [column, pinned === null ? '.' : decimalSign(pinned)])
+    .filter(([, sign]) => sign !== '.');

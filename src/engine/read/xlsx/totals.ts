@@ -8,27 +8,23 @@ import type { OpenedInput } from '../types.js';
 import { addFound, addOne, andMore, type Evidence, type Found, list, noneFound, quoted } from '../wording.js';
 import { Is } from './sheet.js';
 
-/** What is counted in a column beyond the texts of its cells. */
-const NOTES = ['number', 'boolean', 'error', 'date', 'uncomputed', 'numberText', 'dateText'] as const;
-type Note = (typeof NOTES)[number];
-type CellNotes = Record<Note, Found>;
-
-const noNotes = (): CellNotes =>
-  Object.fromEntries(NOTES.map((note) => [note, noneFound()])) as unknown as CellNotes;
+/** What is counted in a column beyond the texts of its cells, by the kind of the cell and by what its text looks like. */
+type Note = Is | 'numberText' | 'dateText';
+type Notes = Partial<Record<Note, Found>>;
 
 /** What the scan of a batch found in one column. */
-type SheetColumnPart = ColumnPart & { notes: CellNotes };
+type SheetColumnPart = ColumnPart & { notes: Notes };
 
 const isIdentifier = (role: Role): boolean => role === 'id' || role === 'company';
 
 /** Counts columns as CSV does, and the types that their cells had in the workbook. */
 export class SheetCounter extends CsvCounter {
   rounded = noneFound();
-  #notes: CellNotes[] = [];
+  #notes: Notes[] = [];
 
   override begin(batch: Rows): void {
     super.begin(batch);
-    this.#notes = this.input.columns.map(noNotes);
+    this.#notes = this.input.columns.map(() => ({}));
     this.rounded = noneFound();
   }
 
@@ -37,16 +33,19 @@ export class SheetCounter extends CsvCounter {
     const { row, isCounted } = this.writer;
     if (!isCounted) return;
     const { kinds, lines, width } = this.batch!;
-    for (const [column, { role }] of this.input.targets.entries()) {
-      const kind: Is = kinds[number * width + column]! >> KIND_BITS;
+    const line = lines[number]!;
+    for (let column = 0, cell = number * width; column < width; column++, cell++) {
+      const kind: Is = kinds[cell]! >> KIND_BITS;
       if (kind === Is.empty) continue;
       // As it is sent: after `trim` and `nulls`.
       const text = row.text(column);
       const note = noteOf(kind, text);
       if (note === null) continue;
-      const line = lines[number]!;
-      addOne(this.#notes[column]![note], text, line);
-      if (note === 'number' && isIdentifier(role) && isRounded(text)) addOne(this.rounded, text, line);
+      const notes = this.#notes[column]!;
+      notes[note] ??= noneFound();
+      addOne(notes[note], text, line);
+      const mayBeRounded = note === Is.number && isIdentifier(this.input.targets[column]!.role);
+      if (mayBeRounded && isRounded(text)) addOne(this.rounded, text, line);
     }
   }
 
@@ -54,22 +53,19 @@ export class SheetCounter extends CsvCounter {
     // A text cell that looks like a number stays text: its zeros may be intended.
     return super.take().map((column, index) => {
       const notes = this.#notes[index]!;
-      return { ...column, stats: withText(column.stats, notes.numberText.first), notes };
+      return { ...column, stats: withText(column.stats, notes.numberText?.first ?? null), notes };
     });
   }
 }
 
 function noteOf(kind: Is, text: string): Note | null {
-  if (kind === Is.uncomputed) return 'uncomputed';
-  if (text === '') return null;
-  if (kind === Is.number) return 'number';
-  if (kind === Is.error) return 'error';
-  if (kind === Is.date) return 'date';
+  if (kind === Is.uncomputed) return kind;
   // Only these two are JSON booleans.
-  if (kind === Is.boolean) return text === 'true' || text === 'false' ? 'boolean' : null;
+  if (text === '' || (kind === Is.boolean && text !== 'true' && text !== 'false')) return null;
+  if (kind !== Is.text) return kind;
   // Most texts do not begin like a number.
   const code = text.charCodeAt(0);
-  if (kind !== Is.text || !(code === 0x2d || (code >= 0x30 && code <= 0x39))) return null;
+  if (code !== 0x2d && !(code >= 0x30 && code <= 0x39)) return null;
   if (/^-?\d+(?:\.\d+)?$/.test(text)) return 'numberText';
   // `31.03.2024`, `3/31/24`, and `2024-03-31`, also with a time after it.
   return /^\d{1,4}([./-])\d{1,2}\1\d{2,4}(?!\d)/.test(text) ? 'dateText' : null;
@@ -86,22 +82,26 @@ function isRounded(number: string): boolean {
 }
 
 export class XlsxTotals extends CsvTotals {
-  readonly #notes: CellNotes[];
+  readonly #notes: Notes[];
 
   constructor(input: OpenedInput) {
     super(input, 'row');
-    this.#notes = input.columns.map(noNotes);
+    this.#notes = input.columns.map(() => ({}));
   }
 
   override add(parts: readonly unknown[]): void {
     super.add(parts);
     for (const [index, { notes }] of (parts as readonly SheetColumnPart[]).entries()) {
-      for (const note of NOTES) addFound(this.#notes[index]![note], notes[note]);
+      const sums = this.#notes[index]!;
+      for (const [note, found] of Object.entries(notes) as unknown as [Note, Found][]) {
+        sums[note] ??= noneFound();
+        addFound(sums[note], found);
+      }
     }
   }
 
   protected override isBoolean(index: number, cells: number): boolean {
-    return cells > 0 && this.#notes[index]!.boolean.count === cells;
+    return cells > 0 && this.#notes[index]![Is.boolean]?.count === cells;
   }
 
   override warnings(): Warning[] {
@@ -110,18 +110,18 @@ export class XlsxTotals extends CsvTotals {
       ...this.#sheet(),
       ...this.#zeros(),
       // Identifiers such as `3-1`, which a spreadsheet program made a date as they were typed.
-      ...this.#each('date', ({ role }, { text }, row) =>
+      ...this.#each(Is.date, ({ role }, { text }, row) =>
         isIdentifier(role)
           ? `${row}: the workbook has a date there, and the identifier is ${quoted(text)}; if something else was typed, such as 3-1, format the column as text and type it again`
           : null,
       ),
       // A spreadsheet program made dates of some texts of a column and not of others.
-      ...this.#each('date', (target, date, _, { dateText: { first: text } }) =>
-        text && isInferred(target)
-          ? `row ${date.line} has the date ${date.text}, and row ${text.line} the text ${quoted(text.text)}, which are sent as they are; if days and months may be swapped in the dates, export the data again`
+      ...this.#each(Is.date, (target, date, _, { dateText }) =>
+        dateText?.first && isInferred(target)
+          ? `row ${date.line} has the date ${date.text}, and row ${dateText.first.line} the text ${quoted(dateText.first.text)}, which are sent as they are; if days and months may be swapped in the dates, export the data again`
           : null,
       ),
-      ...this.#each('error', ({ role, column }, { text }, row) =>
+      ...this.#each(Is.error, ({ role, column }, { text }, row) =>
         role === 'ignored'
           ? null
           : {
@@ -130,7 +130,7 @@ export class XlsxTotals extends CsvTotals {
             },
       ),
       // Some programs leave computing to the next spreadsheet program.
-      ...this.#each('uncomputed', ({ role }, { line }) =>
+      ...this.#each(Is.uncomputed, ({ role }, { line }) =>
         role === 'ignored'
           ? null
           : `row ${line}: the workbook contains a formula without its value, which counts as empty; open it in a spreadsheet program and save it again`,
@@ -141,11 +141,11 @@ export class XlsxTotals extends CsvTotals {
   /** A warning for each column with a note. @param warn receives the first cell, its row and how many follow */
   #each(
     note: Note,
-    warn: (target: Target, first: Evidence, row: string, notes: CellNotes) => string | Warning | null,
+    warn: (target: Target, first: Evidence, row: string, notes: Notes) => string | Warning | null,
   ): Warning[] {
-    return this.columns.flatMap(({ target }, index): Warning[] => {
+    return this.input.targets.flatMap((target, index): Warning[] => {
       const notes = this.#notes[index]!;
-      const { first, count } = notes[note];
+      const { first, count } = notes[note] ?? noneFound();
       const warning = first && warn(target, first, `row ${first.line}${andMore(count)}`, notes);
       if (warning === null) return [];
       return [typeof warning === 'string' ? { message: `${target.column}: ${warning}` } : warning];
@@ -163,7 +163,7 @@ export class XlsxTotals extends CsvTotals {
   #zeros(): Warning[] {
     const columns = this.columns.flatMap(({ target: { column, role }, type }, index) => {
       const mayLack = isIdentifier(role) || (role === 'metadata' && type === 'integer');
-      return this.#notes[index]!.number.count > 0 && mayLack ? [column] : [];
+      return this.#notes[index]![Is.number] && mayLack ? [column] : [];
     });
     if (columns.length === 0) return [];
     return [

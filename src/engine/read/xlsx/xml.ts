@@ -47,49 +47,45 @@ function placesOf(handlers: Handlers): Place {
 /** The value of an attribute, if the element has it. */
 export type Attribute = (name: string) => string | undefined;
 
-/** Most characters of a tag, of the text between two tags, or of a comment. */
-export const MAX_TOKEN = 8 * 1024 * 1024;
-
-export class TokenTooLong extends Error {}
-
 /** Of markup for several versions of a program, the one for those that know no extensions. */
 const TRANSPARENT = new Set(['mc:AlternateContent', 'mc:Fallback']);
 
 export class XmlReader {
   readonly #parser = new Parser();
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
-  readonly #maxToken: number;
   /** The open elements that are read, from the document down. */
   readonly #places: Place[];
   /** How many open elements are left out. */
   #outside = 0;
   #attributes: () => Record<string, string> = () => ({});
   #error: Error | undefined;
-  #begun = false;
   /** From the last tag on: what the parser has not been given. */
   #held = '';
   /** About how much text the parser has been given since the last whole token. */
   #pending = 0;
 
-  constructor(handlers: Handlers, maxToken: number) {
+  constructor(handlers: Handlers) {
     this.#places = [placesOf(handlers)];
-    this.#maxToken = maxToken;
     const parser = this.#parser.ns(NAMESPACES);
+    const fail = (error: Error): void => {
+      this.#error ??= error;
+      parser.stop();
+    };
     parser.on('openTag', (name, attributes) => this.#open(name, attributes));
     parser.on('closeTag', () => this.#close());
     parser.on('text', (text) => this.#text(decoded(text)));
     parser.on('cdata', (text) => this.#text(withLineFeeds(text)));
-    for (const ignored of ['comment', 'question'] as const) parser.on(ignored, () => this.#token());
-    parser.on('attention', () => this.#fail(new Error('it has a document type')));
-    for (const wrong of ['error', 'warn'] as const) parser.on(wrong, (error) => this.#fail(error));
+    for (const ignored of ['comment', 'question'] as const) {
+      parser.on(ignored, () => {
+        this.#pending = 0;
+      });
+    }
+    parser.on('attention', () => fail(new Error('it has a document type')));
+    for (const wrong of ['error', 'warn'] as const) parser.on(wrong, fail);
   }
 
   /** @throws Error for XML that is not well-formed, or that a place refuses */
   push(chunk: Buffer): void {
-    if (!this.#begun && chunk.length > 1 && (chunk[0] === 0xff || chunk[0] === 0xfe)) {
-      throw new Error('it is written in UTF-16');
-    }
-    this.#begun = true;
     const piece = this.#decode(chunk);
     const last = piece.lastIndexOf('<');
     // The parser gets whole tags only: it would take a `>` in an attribute for the end of one that is cut off. What is
@@ -100,11 +96,6 @@ export class XmlReader {
     } else {
       this.#held += piece;
     }
-    const held = this.#held;
-    if (held.length + this.#pending <= this.#maxToken) return;
-    this.#write(held);
-    if (this.#outside === 0) this.#places.at(-1)!.text?.(held);
-    throw new TokenTooLong();
   }
 
   end(): void {
@@ -122,28 +113,19 @@ export class XmlReader {
   /** Without a chunk, ends the text. */
   #decode(chunk?: Buffer): string {
     try {
-      return chunk ? this.#decoder.decode(chunk, { stream: true }) : this.#decoder.decode();
+      return this.#decoder.decode(chunk, { stream: chunk !== undefined });
     } catch {
       throw new Error('it contains text that is not valid UTF-8');
     }
   }
 
-  #fail(error: Error): void {
-    this.#error ??= error;
-    this.#parser.stop();
-  }
-
-  #token(): void {
-    this.#pending = 0;
-  }
-
   readonly #attribute: Attribute = (name) => {
     const value = this.#attributes()[name];
-    return value === undefined ? undefined : decoded(value, ' ');
+    return value === undefined ? undefined : decoded(value).replace(/[\t\n]/g, ' ');
   };
 
   #open(name: string, attributes: () => Record<string, string>): void {
-    this.#token();
+    this.#pending = 0;
     const above = this.#places.at(-1)!;
     const place = TRANSPARENT.has(name) ? above : above.inside.get(name);
     if (this.#outside > 0 || place === undefined) {
@@ -156,7 +138,7 @@ export class XmlReader {
   }
 
   #close(): void {
-    this.#token();
+    this.#pending = 0;
     if (this.#outside > 0) {
       this.#outside--;
       return;
@@ -166,7 +148,7 @@ export class XmlReader {
   }
 
   #text(text: string): void {
-    this.#token();
+    this.#pending = 0;
     if (this.#outside === 0) this.#places.at(-1)!.text?.(text);
   }
 }
@@ -176,14 +158,13 @@ const withLineFeeds = (text: string): string => (text.includes('\r') ? text.repl
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
-/** Text as it is meant. A reference to no character stays what it is. @param space what white space becomes */
-function decoded(written: string, space?: string): string {
-  let text = withLineFeeds(written);
-  if (space !== undefined && /[\t\n]/.test(text)) text = text.replace(/[\t\n]/g, space);
+/** Text as it is meant. A reference to no character stays what it is. */
+function decoded(written: string): string {
+  const text = withLineFeeds(written);
   if (!text.includes('&')) return text;
   return text.replace(/&(?:#(\d+)|#x([\da-fA-F]+)|(amp|lt|gt|quot|apos));/g, (all, decimal, hex, name) => {
     if (name) return NAMED[name]!;
-    const code = decimal ? Number(decimal) : Number.parseInt(hex, 16);
+    const code = Number(decimal ?? `0x${hex}`);
     return isCharacter(code) ? String.fromCodePoint(code) : all;
   });
 }

@@ -122,7 +122,6 @@ describe('nothing is named by', () => {
     ],
     ['only', 'only: the folder contains no file of a known format', /searched for/],
     ['exports/*.parquet', 'exports/*.parquet: no file matches', /check the folder/],
-    ['export/*.csv', 'export/*.csv: no file matches', 'did you mean exports/*.csv?'],
     ['outcomes', 'outcomes: the folder contains only files that imports wrote', /the rows are in/],
     [
       'with/{o,e}*',
