@@ -6,7 +6,15 @@ import { COMPLETED, FaultServer, type Trouble } from '../support/fault-server.js
 import { onPostgres } from '../support/state.js';
 import { Machine, type Outcome } from '../support/workspace.js';
 import { FAULTS, fates, status } from './faults.js';
-import { balance, type Companies, crashAt, elevenCompanies, resumeToTheEnd } from './support.js';
+import {
+  balance,
+  type Companies,
+  crashAt,
+  elevenCompanies,
+  resumeToTheEnd,
+  submittedIn,
+  type Told,
+} from './support.js';
 
 beforeAll(built);
 
@@ -103,8 +111,6 @@ const machineOf = async ({ file, trouble }: Pick<Case, 'file' | 'trouble'>) => {
   return { service, machine };
 };
 
-type Range = { first_line: number; last_line: number };
-
 interface Killed {
   /** Requests before its death, or null if it did not die. */
   arrived: number | null;
@@ -133,23 +139,15 @@ async function killAt(at: string, given: Omit<Case, 'from' | 'step' | 'commits'>
   const rejects = summary!.files[0]!.rejects_file;
   const lines = rejects ? machine.read(rejects).trimEnd().split('\r\n').slice(1) : [];
   expect(new Set(lines.map((line) => line.split(',')[0])), at).toEqual(new Set(given.rejected));
-  const told = toldIn(killed.stdout);
+  const told = submittedIn(killed);
   if (given.once) notAgain(told, given.file, service, arrived, at);
   await service.stop();
   return { arrived: killed.signal === null ? null : arrived, told: told.length };
 }
 
-/** What a killed process has reported as submitted. Its last line may be cut. */
-function toldIn(stdout: string): Range[] {
-  const whole = stdout.slice(0, stdout.lastIndexOf('\n') + 1).split('\n');
-  return whole
-    .flatMap((line) => (line === '' ? [] : [JSON.parse(line)]))
-    .filter(({ type }) => type === 'submitted');
-}
-
 /** What a killed process has reported does not arrive again. @param arrived requests before that */
 function notAgain(
-  told: readonly Range[],
+  told: readonly Told[],
   file: Companies,
   service: FaultServer,
   arrived: number,

@@ -15,7 +15,7 @@ import { scratch } from '../support/cli.js';
 import { onPostgres, openState } from '../support/state.js';
 import { times } from '../support/times.js';
 import { workspace } from '../support/workspace.js';
-import { covers, seeded } from './support.js';
+import { covers, seeded, submittedIn } from './support.js';
 
 const KILLS = Number(process.env.KILLS ?? times(10));
 const SEED = Number(process.env.LOSS_SEED ?? 1);
@@ -24,13 +24,6 @@ const CHUNK = 5;
 
 const { service, machine } = workspace();
 beforeAll(built);
-
-/** Lines that a session said were submitted, however it ended. */
-function submitted({ stdout }: Ended): { file: string; first_line: number; last_line: number }[] {
-  const whole = stdout.slice(0, stdout.lastIndexOf('\n') + 1);
-  const events = whole.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
-  return events.filter(({ type }) => type === 'submitted');
-}
 
 /** A copy of a state directory's database, with its log. */
 function copyOf(folder: string): string {
@@ -124,7 +117,7 @@ test(`killed ${KILLS} times, seed ${SEED}`, { timeout: 600_000 + KILLS * 5_000 }
       const request = early ? 0 : 1 + Math.floor(random() * 1.2 * (ROWS / CHUNK));
       const ms = random() * (early ? start : 10);
       const ended = await sit(argv, kills < KILLS ? { request, ms } : null);
-      for (const event of submitted(ended)) {
+      for (const event of submittedIn(ended)) {
         announced++;
         for (let line = event.first_line; line <= event.last_line; line++) {
           const id = `${path}-${line - 2}`;

@@ -132,6 +132,25 @@ export function exitOf({ summary, error }: Outcome): number {
   }
 }
 
+/** An event that a command with `--ndjson` has told. */
+export interface Told {
+  type: string;
+  file: string;
+  first_line: number;
+  last_line: number;
+  summary?: Summary;
+}
+
+/** The events in an output. One that was killed may have left half a line. */
+export function eventsIn({ stdout }: { stdout: string }): Told[] {
+  const whole = stdout.slice(0, stdout.lastIndexOf('\n') + 1).split('\n');
+  return whole.flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Told]));
+}
+
+/** Lines that it says were submitted. */
+export const submittedIn = (ended: { stdout: string }): Told[] =>
+  eventsIn(ended).filter(({ type }) => type === 'submitted');
+
 /** Chance that can be had again: the same seed gives the same numbers in [0, 1). */
 export function seeded(seed: number): () => number {
   let state = seed;

@@ -4,7 +4,7 @@ import { appendFileSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
-import { built, type Ended, profiles } from '../support/child.js';
+import { built, type Ended } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
 import { freePort, give, run, serve, startPostgres, type TestPostgres } from '../support/postgres.js';
 import { Machine } from '../support/workspace.js';
@@ -72,21 +72,12 @@ describe.runIf(hasPostgres)('an import whose database', () => {
     return server;
   };
   /** Each session is another machine's. @param at the database, or the hosts to be tried */
-  async function imports(at: string, more: readonly string[] = [], rows = ROWS): Promise<Ended> {
+  async function imports(at: string, more = '', rows = ROWS): Promise<Ended> {
     const machine = new Machine(service.url);
     machine.env.PROFILES_STATE = at;
     machine.write('companies.csv', companiesOf(1, rows));
-    const argv = [
-      'import',
-      'companies.csv',
-      '--chunk-size',
-      `${rows / REQUESTS}`,
-      '-o',
-      'interval=1ms',
-      '--ndjson',
-      ...more,
-    ];
-    const ended = await profiles(argv, { cwd: machine.folder, env: machine.env }).ended;
+    const sizes = `--chunk-size ${rows / REQUESTS} -o interval=1ms`;
+    const ended = await machine.start(`import companies.csv ${sizes} --ndjson ${more}`.trim()).ended;
     sessions.push({ ended, until: service.ledger.arrivals.length });
     return ended;
   }
@@ -170,7 +161,7 @@ describe.runIf(hasPostgres)('an import whose database', () => {
     service.trouble = {};
     // As if its lease had run out.
     standby.sql(`UPDATE ${SCHEMA}.leases SET expires_at = now() - interval '1 day'`);
-    const next = await imports(at, ['--resume']);
+    const next = await imports(at, '--resume');
     expect(next.code, next.stderr).toBe(0);
     const accepted = service.ledger.timesAccepted;
     expect(accepted.size).toBe(ROWS);
@@ -199,7 +190,7 @@ describe.runIf(hasPostgres)('an import whose database', () => {
       service.during(3, () => expect(fill).toThrow('ENOSPC'));
       // Too much to find room in the files that there are.
       const rows = 80_000;
-      const { code, stderr } = await imports(server.url(SCHEMA), [], rows);
+      const { code, stderr } = await imports(server.url(SCHEMA), '', rows);
       expect(code, stderr).toBe(1);
       expect(stderr).toMatch(/No space left on device.*\n.*free disk space on the database server/);
       expect(service.ledger.arrivals.length).toBeLessThan(REQUESTS);
@@ -207,7 +198,7 @@ describe.runIf(hasPostgres)('an import whose database', () => {
       rmSync(ballast);
       await server.stop('immediate');
       await server.start();
-      const next = await imports(server.url(SCHEMA), ['--resume'], rows);
+      const next = await imports(server.url(SCHEMA), '--resume', rows);
       expect(next.code, next.stderr).toBe(0);
       check(rows);
     },

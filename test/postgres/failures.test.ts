@@ -5,7 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { seeded } from '../loss/support.js';
-import { built, type Child, type Ended, profiles } from '../support/child.js';
+import { built, type Child, type Ended } from '../support/child.js';
 import { FaultServer } from '../support/fault-server.js';
 import { startPooler, startPostgres, type TestPooler, type TestPostgres } from '../support/postgres.js';
 import { Machine } from '../support/workspace.js';
@@ -78,8 +78,7 @@ describe.runIf(hasPostgres)('machines that share a state', () => {
     const from = arrivals.length;
     const start = (machine: Machine, more: readonly string[] = []): Child => {
       const sizes = ['--chunk-size', '5', '-o', 'interval=1ms', '--concurrency', random() < 0.5 ? '1' : '3'];
-      const argv = ['import', 'companies.csv', ...sizes, '--ndjson', ...more];
-      return profiles(argv, { cwd: machine.folder, env: machine.env });
+      return machine.start(['import', 'companies.csv', ...sizes, '--ndjson', ...more]);
     };
     const goOn = (): Child => start(second, ['--resume', '--wait-for-lock', '2m']);
 

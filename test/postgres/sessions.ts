@@ -1,7 +1,7 @@
 /** Imports that shared a state, and what a service received from them: no row lost, and nothing acknowledged sent again. */
 import { expect } from 'vitest';
 import { rangesIn, type Summary } from '../../src/engine/model.js';
-import { covers } from '../loss/support.js';
+import { covers, eventsIn, submittedIn } from '../loss/support.js';
 import type { Arrival } from '../support/fault-server.js';
 
 /** An import with `--ndjson` that has ended, and how many requests had arrived by then. */
@@ -52,17 +52,7 @@ function timesOf(arrivals: readonly Arrival[]): Map<string, number> {
   return times;
 }
 
-type Told = { type: string; first_line: number; last_line: number; summary?: Summary };
-
-/** Whole lines: one that was killed may have left half of one. */
-const told = ({ stdout }: Session['ended']): Told[] =>
-  stdout
-    .slice(0, stdout.lastIndexOf('\n') + 1)
-    .split('\n')
-    .flatMap((line) => (line === '' ? [] : [JSON.parse(line) as Told]));
-const submittedIn = (ended: Session['ended']): Told[] =>
-  told(ended).filter(({ type }) => type === 'submitted');
 const summaryOf = (ended: Session['ended']): Summary | undefined => {
-  const last = told(ended).find(({ type }) => type === 'summary');
+  const last = eventsIn(ended).find(({ type }) => type === 'summary');
   return last && (last.summary ?? (last as unknown as Summary));
 };
