@@ -1,7 +1,12 @@
 /** Every fenced block of every document is held against the program by some test; one that is new has to be given to one. */
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { describe, expect, test } from 'vitest';
+import type { World } from '../../src/cli/context.js';
+import { commandTree } from '../../src/cli/main.js';
+import { Exit } from '../../src/engine/errors.js';
+import { allCommands } from '../cli/reference-text.js';
 import { type Block, blocksOf, DOCUMENTS, read } from '../docs/documents.js';
 import { ROOT } from './consumer.js';
 
@@ -69,8 +74,29 @@ test('a wire example has the members that are described, and no others', () => {
   expect(used).toEqual(known);
 });
 
-test('README fits on two screens', () => {
-  expect(read('README.md').split('\n').length).toBeLessThanOrEqual(100);
+describe('README', () => {
+  const README = read('README.md');
+
+  test('fits on two screens', () => {
+    expect(README.split('\n').length).toBeLessThanOrEqual(100);
+  });
+
+  test('its first commands', () => {
+    expect(README).toContain(
+      'npm ci && npx profiles import fixtures/companies.csv --region sandbox\nnpm test\n',
+    );
+  });
+
+  test('the promise, word for word', () => {
+    expect(README).toContain(
+      '*What the service has acknowledged is never sent again. What was in flight when the answer was lost is sent again (an upsert makes that safe) and is named in the report. Every row ends as filtered, rejected, unchanged, merged, submitted, unknown or unsent, and the numbers add up.*',
+    );
+  });
+
+  test('names every exit code', () => {
+    for (const code of Object.values(Exit))
+      expect(README).toMatch(new RegExp(`^\\| (?:\\d+, )?${code}(?:, \\d+)? \\|`, 'm'));
+  });
 });
 
 describe('CONTRIBUTING', () => {
@@ -87,4 +113,20 @@ describe('CONTRIBUTING', () => {
     const named = [...text.matchAll(/`npm run ([\w:]+)/g)].map(([, name]) => name!);
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
   });
+});
+
+test('every command, the root included, has at least two examples', async () => {
+  // Only `stdout` is looked at while the tree is made.
+  const world = { stdout: new PassThrough() } as unknown as World;
+  const tree = await commandTree([], world, () => async () => {});
+  for (const command of [tree, ...(await allCommands())]) {
+    let help = '';
+    command.configureOutput({ writeOut: (text) => (help += text) });
+    command.outputHelp();
+    const examples = help.split('\nExamples\n')[1] ?? '';
+    expect([command.name(), examples.match(/^ {2}\$ profiles /gm)?.length ?? 0]).toEqual([
+      command.name(),
+      expect.toSatisfy((count: number) => count >= 2, 'at least two'),
+    ]);
+  }
 });
