@@ -4,7 +4,7 @@ import type { Sandbox } from '../../src/sandbox/index.js';
 import { fastClock } from '../support/clock.js';
 import { environmentOf, test } from '../support/sandbox.js';
 import { Machine } from '../support/workspace.js';
-import { balance, elevenCompanies, exitOf, resumeToTheEnd } from './support.js';
+import { balance, elevenCompanies, resumeToTheEnd } from './support.js';
 
 const file = elevenCompanies();
 
@@ -33,7 +33,7 @@ test('hanging and dripping, with one job at a time and several requests', async 
   Object.assign(machine.env, environmentOf(sandbox));
   machine.write(file.path, file.text);
   const first = await machine.run(`import ${file.path} --chunk-size 4 --concurrency 8 -o request_timeout=2s`);
-  expect(first.code, first.stderr).toBe(exitOf(first));
+  expect(first.code, first.stderr).toBe(0);
   await balance(first.summary!, machine, booksOf(sandbox), file);
   // What hangs and what waits for its turn is sent again; what drips was accepted, so its rows arrive twice.
   expect(first.summary!.retries).toBeGreaterThan(1);

@@ -8,7 +8,6 @@ import type { Backend } from '../../src/engine/state/backend.js';
 import { COPIED } from '../../src/engine/state/copy.js';
 import type { CliOptions } from '../support/cli.js';
 import type { FaultServer, Ledger } from '../support/fault-server.js';
-import { times } from '../support/times.js';
 import type { Machine, Outcome } from '../support/workspace.js';
 import { fates, status } from './faults.js';
 
@@ -109,29 +108,6 @@ export async function resumeToTheEnd(
   return last;
 }
 
-/** The exit code that a report calls for (contract §7). */
-export function exitOf({ summary, error }: Outcome): number {
-  switch (summary!.status) {
-    case 'completed':
-    case 'submitted':
-    case 'planned':
-      return 0;
-    case 'partial':
-    case 'rejected':
-      return 5;
-    case 'held':
-      return 9;
-    case 'failed':
-      return 7;
-    case 'timed_out':
-      return summary!.jobs.some((job) => job.status === 'failed') ? 7 : 3;
-    case 'interrupted':
-      return 130;
-    case 'stopped':
-      return { unauthorised: 4, service: 6, network: 6, contract: 6 }[error!.code] ?? 1;
-  }
-}
-
 /** An event that a command with `--ndjson` has told. */
 export interface Told {
   type: string;
@@ -160,12 +136,6 @@ export function seeded(seed: number): () => number {
     mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
-}
-
-/** Seeds for a table of cases: the one in `LOSS_SEED`, else so many, the same each time. */
-export function seeds(count: number): number[] {
-  const only = process.env.LOSS_SEED;
-  return only === undefined ? Array.from({ length: times(count) }, (_, i) => i + 1) : [Number(only)];
 }
 
 /** A state in which every table has rows: of a named account and of one that goes by its token; a run is unfinished. */
