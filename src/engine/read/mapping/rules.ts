@@ -95,7 +95,7 @@ interface Typed {
 export const openZones = (all: Typed & { [K in Kind]?: Typed | undefined }): string[] =>
   [all, all.companies, all.users].flatMap((section = {}) => {
     if ((section.zone ?? all.zone) !== undefined) return [];
-    const isOpen = (type: string): boolean => type.endsWith(`@${SOME_ZONE}`);
+    const isOpen = (type: unknown): boolean => String(type).endsWith(`@${SOME_ZONE}`); // not checked yet
     return Object.entries(section.type ?? {}).flatMap(([column, type]) => (isOpen(type) ? column : []));
   });
 

@@ -130,6 +130,12 @@ describe('a mapping file', () => {
     ['a wrong type', { type: { Zip: 'text' } }, /m\.json: type\.Zip: /, undefined],
     ['a wrong value', { set: { seats: 5 } }, /m\.json: set\.seats: /, undefined],
     ['a wrong value under a strange name', '{"set":{"__proto__":5}}', /m\.json: set\.__proto__: /, undefined],
+    [
+      'a wrong type under a strange name',
+      '{"type":{"__proto__":5}}',
+      /m\.json: type\.__proto__: /,
+      undefined,
+    ],
     ['an empty key', { map: { a: '' } }, /m\.json: map\.a: must not be empty$/, undefined],
     ['a list', '[]', /m\.json: the mapping file: /, undefined],
     ['no JSON', '{"map":', /m\.json: the mapping file is not JSON: /, undefined],
