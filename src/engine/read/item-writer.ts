@@ -100,12 +100,7 @@ export class ItemWriter {
     const { bytes, view, starts, ends, kinds, base } = row;
     const [members, empty] = [this.#members, this.#empty];
     const room = this.#around + size + converted.out.length;
-    out.write(this.#head);
-    out.writeJson(id);
-    if (company !== '') {
-      out.write(COMPANY);
-      out.writeJson(company);
-    }
+    beginItem(out, this.#head, id, company);
     out.write(METADATA_OPEN, room);
     // The comma of the first member is where the brace will be.
     const open = --out.length;
@@ -141,6 +136,15 @@ export class ItemWriter {
     out.bytes[at++] = CLOSE_BRACE;
     out.length = at;
   }
+}
+
+/** Writes the beginning of an item. @param company empty if it names none */
+export function beginItem(out: Output, head: string, id: string, company: string): void {
+  out.write(head);
+  out.writeJson(id);
+  if (company === '') return;
+  out.write(COMPANY);
+  out.writeJson(company);
 }
 
 /** Writes a text at an offset. @returns the offset after it */

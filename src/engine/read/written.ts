@@ -1,8 +1,8 @@
 /** Recognizes files that this program wrote: rejects files, and those that do not contain rows. */
 import { InputError } from '../errors.js';
 import { isObject } from '../util/json-object.js';
-import { findDelimiter, firstCells } from './csv/delimiter.js';
 import { plainDialect, rejectsDelimiter } from './csv/dialect.js';
+import { findDelimiter, firstCells } from './csv/rows.js';
 import { ERROR, OWN_PREFIX, type RejectsHead, RUN } from './rejects-rows.js';
 import type { Head } from './text/head.js';
 

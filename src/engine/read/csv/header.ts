@@ -7,7 +7,6 @@ import { tooManyColumns, tooWide } from '../limits.js';
 import { givenNames } from '../mapping/identity.js';
 import { HEAD_BYTES, lineEnds } from '../text/head.js';
 import type { InputOptions } from '../types.js';
-import { findDelimiter, firstCells } from './delimiter.js';
 import {
   type AskedDialect,
   askedDialect,
@@ -16,7 +15,7 @@ import {
   rejectsDelimiter,
   separatorLine,
 } from './dialect.js';
-import { firstRows, type HeadText } from './rows.js';
+import { findDelimiter, firstCells, firstRows, type HeadText } from './rows.js';
 
 export interface Header {
   dialect: Dialect;

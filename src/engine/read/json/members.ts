@@ -22,10 +22,10 @@ import {
 import { jsonString } from './text.js';
 
 /** What a value is. The first are valid JSON, written as `JSON.stringify` would, and numbered like `JSON_TYPES`. */
-export const TEXT = 0;
-export const INTEGER = 1;
-export const DECIMAL = 2;
-export const BOOLEAN = 3;
+const TEXT = 0;
+const INTEGER = 1;
+const DECIMAL = 2;
+const BOOLEAN = 3;
 export const NULL = 4;
 /** Only parsing tells whether these are valid. */
 export const NESTED = 5;

@@ -3,7 +3,8 @@ import type { CellType } from '../../model.js';
 import { type Converter, converterOf, misfit, sentAs } from '../conversion/types.js';
 import type { RowWriter } from '../format.js';
 import { cleaner, identifierCheck } from '../identifier.js';
-import { COMPANY, EMPTY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
+import { EMPTY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
+import { beginItem } from '../item-writer.js';
 import { tooDeep } from '../limits.js';
 import { otherRun, RUN } from '../rejects-rows.js';
 import type { Rows } from '../rows.js';
@@ -113,12 +114,7 @@ export class JsonWriter implements RowWriter {
   }
 
   #send(out: Output): void {
-    out.write(this.#head);
-    out.writeJson(this.id);
-    if (this.company !== '') {
-      out.write(COMPANY);
-      out.writeJson(this.company);
-    }
+    beginItem(out, this.#head, this.id, this.company);
     const body = this.#body;
     body.write(this.#constants);
     const { length } = body;
