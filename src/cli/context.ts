@@ -142,7 +142,7 @@ export function createContext(
 
   const client = once(async ({ onlyLookups = false, ...reads }: ClientUse = {}): Promise<ServiceClient> => {
     const found = await settings();
-    const service = found.embedded ? await startEmbedded(found) : reach(found, await token(), onlyLookups);
+    const service = found.embedded ? await startEmbedded(found) : await reach(found, onlyLookups);
     const { createClient } = await import('../engine/service/client.js');
     const made = createClient({
       ...{ ...service, timeoutMs: found.timeoutMs, ...reads, onRetry },
@@ -154,7 +154,13 @@ export function createContext(
     return made;
   });
 
-  const startEmbedded = async ({ stateDir }: Settings): Promise<Service> => {
+  const reach = async (found: Settings, onlyLookups: boolean) => {
+    const secret = (await token()).reveal();
+    // Where only lookup lists are read, the host of imports is not contacted, and may be missing.
+    const baseUrl = onlyLookups ? chosen.requireLookupBaseUrl(found) : chosen.requireBaseUrl(found);
+    return { baseUrl, lookupBaseUrl: found.lookupBaseUrl, token: secret };
+  };
+  const startEmbedded = async ({ stateDir }: Settings) => {
     const { startSandbox } = await import('../sandbox/sandbox.js');
     // Its token is a random one, made for this process.
     const options = { dataDir: stateDir, clock: world.clock, ports: { eu: null }, ledgerIds: false };
@@ -195,15 +201,6 @@ export function createContext(
     close: () => closeAll(closers.reverse()),
   };
   return context;
-}
-
-type Service = { baseUrl: string; lookupBaseUrl: string | null; token: string };
-
-function reach(settings: Settings, token: Secret, onlyLookups: boolean): Service {
-  const { lookupBaseUrl } = settings;
-  // Where only lookup lists are read, the host of imports is not contacted, and may be missing.
-  const baseUrl = onlyLookups ? chosen.requireLookupBaseUrl(settings) : chosen.requireBaseUrl(settings);
-  return { baseUrl, lookupBaseUrl, token: token.reveal() };
 }
 
 /** A line of `--debug`: never contains a token or a body. */

@@ -123,14 +123,12 @@ function askedOf({ opened, unclear }: PlannedInput, paths: readonly string[]) {
   const unclearKind = `it may contain users or companies: ${column} repeats and ${company} does not`;
   const unknown = `the kind of its rows is not known; this shows them as ${kind} by ${column}`;
   const hasRule = reading.hasIdentifierRule(rules, kind, [column, company]);
-  return [
-    ...(unclear
-      ? [warning(unclearKind, { code: 'kind_ambiguous', path, user: column, company: company! })]
-      : []),
-    ...(opened.guessed
-      ? [warning(unknown, { code: 'kind_unknown', path, paths, kind, column, company, hasRule })]
-      : []),
-  ];
+  const asked: { message: string; problem: Problem }[] = [];
+  if (unclear)
+    asked.push(warning(unclearKind, { code: 'kind_ambiguous', path, user: column, company: company! }));
+  if (opened.guessed)
+    asked.push(warning(unknown, { code: 'kind_unknown', path, paths, kind, column, company, hasRule }));
+  return asked;
 }
 
 function capitalsIn({ opened: { kind, idColumn: column }, scan }: PlannedInput) {

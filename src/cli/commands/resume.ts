@@ -86,13 +86,11 @@ async function nothingLeft(run: StoredRun, next: string, asked: Options, context
   const tell = inWords(context.commands);
   const message = `run ${run.run} has applied this plan already; nothing was sent\n${next}`;
   const unwritten = `${outcomes} was not written, since nothing was sent`;
+  const summary = run.summary && withJobs(run.summary, await state.requests.of(run.run), run.inputs);
   try {
     await reporter.report({ type: 'notice', message });
     if (outcomes != null) await reporter.report(tell({ type: 'warning', message: unwritten }));
-    if (run.summary) {
-      const summary = withJobs(run.summary, await state.requests.of(run.run), run.inputs);
-      await reporter.report(tell({ type: 'summary', summary: { ...summary, resume: null } }));
-    }
+    if (summary) await reporter.report(tell({ type: 'summary', summary: { ...summary, resume: null } }));
   } finally {
     await reporter.close();
   }

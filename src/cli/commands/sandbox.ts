@@ -98,11 +98,9 @@ const show = spec({
       const profile = held?.profile(kind, id, region);
       if (profile) return profile;
       const other = region === 'eu' ? 'default' : 'eu';
-      const hint = held?.pending(kind, id, region)
-        ? 'the job that imports it has not completed yet'
-        : held?.profile(kind, id, other)
-          ? `region ${other} has it: use --region ${other}`
-          : `import it ${howToImport(region)} first`;
+      const pending = held?.pending(kind, id, region) && 'the job that imports it has not completed yet';
+      const there = held?.profile(kind, id, other) && `region ${other} has it: use --region ${other}`;
+      const hint = pending || there || `import it ${howToImport(region)} first`;
       throw usage(`no ${noun} "${id}" in the sandbox (region ${region})`, hint);
     });
     // As JSON in the service's shape, with numbers as they were sent, so that it can be imported again.
@@ -213,11 +211,11 @@ function printAddresses(sandbox: embedded.Sandbox, context: Context): Promise<vo
   const { hostname } = new URL(url);
   const variables = {
     ...{ PROFILES_BASE_URL: url, PROFILES_LOOKUP_BASE_URL: lookupUrl, PROFILES_TOKEN: token },
-    ...(isLoopback(hostname) ? {} : { PROFILES_ALLOW_HTTP: hostname }),
+    ...(!isLoopback(hostname) && { PROFILES_ALLOW_HTTP: hostname }),
   };
   const lines = Object.entries(variables).map(([name, value]) => `export ${name}=${shellWord(value)}\n`);
-  const others = { lookup_base_url: lookupUrl, control_url: controlUrl, page_url: pageUrl, token };
-  return print(context, { base_url: url, eu_base_url: euUrl, ...others }, lines.join(''));
+  const hosts = { base_url: url, eu_base_url: euUrl, lookup_base_url: lookupUrl };
+  return print(context, { ...hosts, control_url: controlUrl, page_url: pageUrl, token }, lines.join(''));
 }
 
 /**

@@ -18,18 +18,15 @@ export async function askIdentity(
   prompter: Prompter,
 ): Promise<{ kind: Kind; id: string }> {
   const seen = whole ? count(rows, 'row') : `the first ${count(rows, 'row')}`;
-  const [likely] = choices;
-  const offered = choices.map((candidate) => {
+  const offered: Choice<Candidate | null>[] = choices.map((candidate) => {
     const label = `${candidate.kind}, identified by ${candidate.column}`;
     return { value: candidate, label, hint: aboutIds(candidate, rows) };
   });
-  const another = { value: null, label: 'another column' };
-  const question = `${path}: what are its rows? (${seen})`;
-  const chosen = await prompter.choose<Candidate | null>(question, [...offered, another]);
+  offered.push({ value: null, label: 'another column' });
+  const chosen = await prompter.choose(`${path}: what are its rows? (${seen})`, offered);
   if (chosen !== null) return { kind: chosen.kind, id: chosen.column };
-  const kinds = KINDS.toSorted((a, b) => Number(b === likely!.kind) - Number(a === likely!.kind));
-  const which = kinds.map((kind) => ({ value: kind, label: kind }));
-  const kind = await prompter.choose<Kind>(`${path}: are its rows companies or users?`, which);
+  const kinds = [...new Set([choices[0]!.kind, ...KINDS])].map((kind) => ({ value: kind, label: kind }));
+  const kind = await prompter.choose<Kind>(`${path}: are its rows companies or users?`, kinds);
   const named = columns.map(({ column, values }) => {
     return { value: column, label: column, hint: values.map(short).join(', ') || undefined };
   });
@@ -84,13 +81,19 @@ export async function askAll(
         const label = `${quoted(choice.before)} is ${choice.after ?? choice.type}`;
         return { value: choice, label, hint: choice.type };
       });
-      // Enter takes text: a wrong guess would be wrong data.
       const asText = { value: { ...choices[0]!, type: 'string', markers: [] }, label: 'as text, as written' };
-      const how = `${named(question)}: how are its values read?`;
       const all: Choice<TypeChoice>[] = [...readings, asText];
-      types.push({ path, ...(await prompter.choose(how, all, readings.length)) });
+      // Enter takes text: a wrong guess would be wrong data.
+      const read = await prompter.choose(
+        `${named(question)}: how are its values read?`,
+        all,
+        readings.length,
+      );
+      types.push({ path, ...read });
     } else if (question.ask === 'zone') {
-      const [first, ...others] = question.choices.filter((one) => types.some((type) => isSame(one, type)));
+      const [first, ...others] = question.choices.filter(({ path, column, type }) => {
+        return types.some((one) => one.path === path && one.column === column && one.type === type);
+      });
       const before = [...zones.values()].at(-1) ?? machineZone();
       if (first) zones.set(first.path, await askZone([first, ...others], before, named, prompter));
     } else if (question.ask === 'markers') {
@@ -123,9 +126,6 @@ function namesFor(found: readonly Found[]): Named {
     return `${isOnePerKind ? kind : path}: ${column}`;
   };
 }
-
-const isSame = (a: ColumnOf & { type: string }, b: ColumnOf & { type: string }): boolean =>
-  a.path === b.path && a.column === b.column && a.type === b.type;
 
 const aboutType = ({ before, after, type, markers, strays }: TypeChoice): string =>
   [

@@ -55,7 +55,7 @@ export const guide = (asked: Asked, context: Context) =>
   looking(context, async (how) => {
     const sources = await expandInputs(asked.paths, sourceDeps(context));
     const beside = asked.isMapped ? null : mappings.mappingBeside(sources, context.cwd);
-    if (beside !== null && (await hasRejects(sources, new Inputs(asked.options, how, context)))) return null;
+    if (beside !== null && (await new Inputs(asked.options, how, context).hasRejects(sources))) return null;
     const isUsed =
       beside !== null && (await (await how.ask()).confirm(`Use the mapping in ${beside}?`, true));
     const used = isUsed ? { mapping: beside } : {};
@@ -79,12 +79,6 @@ export const guide = (asked: Asked, context: Context) =>
     }
     return await finish({ asked, sources, final, done, reads }, await how.ask(), context);
   });
-
-/** Whether one of the files is a rejects file, whatever else is wrong with the others. */
-async function hasRejects(sources: readonly AnySource[], inputs: Inputs): Promise<boolean> {
-  for (const source of sources) if (source.from === 'file' && (await inputs.isRejects(source))) return true;
-  return false;
-}
 
 /**
  * The mapping that a person makes of some inputs, without an import. @returns null for rejects files, which need none

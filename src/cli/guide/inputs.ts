@@ -49,12 +49,13 @@ export class Inputs {
     }
   }
 
-  /** Whether a file is a rejects file. Other problems are for `open`. */
-  isRejects(file: Located): Promise<boolean> {
-    return this.#open(file, { guess: true }).then(
-      () => false,
-      (error) => error === REJECTS,
-    );
+  /** Whether one of the files is a rejects file, whatever else is wrong with the others. */
+  async hasRejects(sources: readonly AnySource[]): Promise<boolean> {
+    for (const source of sources) {
+      const opening = source.from === 'file' && this.#open(source, { guess: true });
+      if (opening && (await opening.catch((error: unknown) => error)) === REJECTS) return true;
+    }
+    return false;
   }
 
   /** Sets what the rows of an input are. */

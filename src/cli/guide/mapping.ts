@@ -90,8 +90,8 @@ function sectionOf(
     ...(rules.set.length > 0 && { set: Object.fromEntries(rules.set) }),
     type: Object.fromEntries([
       ...[id, company].flatMap((column) => {
-        const isLower = chosen.get(column ?? '') === 'lower' || rules.types.some(lowers(column));
-        return isLower ? [[column, 'lower']] : [];
+        const isRule = rules.types.some(([name, type]) => name === column && type === 'lower');
+        return isRule || chosen.get(column ?? '') === 'lower' ? [[column, 'lower']] : [];
       }),
       ...sent.flatMap(({ column, type, conversion }) => {
         const plain = COLUMN_TYPES.find((known) => known === type);
@@ -105,11 +105,6 @@ function sectionOf(
     ...(rules.allowIds && { allow_id: [...rules.allowIds] }),
   };
 }
-
-const lowers =
-  (column: string | null) =>
-  ([name, type]: readonly [string, string]): boolean =>
-    name === column && type === 'lower';
 
 const withZone = (type: string, zone: string | undefined): string =>
   zone === undefined ? type : type.replace(`@${SOME_ZONE}`, `@${zone}`);
@@ -136,9 +131,8 @@ function merged(section: MappingSection, next: MappingSection): MappingSection {
 }
 
 function shared(a: string, b: string): string {
-  if (a === b) return a;
-  const numbers = [a, b].every((type) => type === 'integer' || type === 'number');
-  return numbers ? 'number' : 'string';
+  const isNumber = [a, b].every((type) => type === 'integer' || type === 'number');
+  return a === b ? a : isNumber ? 'number' : 'string';
 }
 
 /** What the mapping holds, so that the command needs no flag for it. */

@@ -38,7 +38,7 @@ const GROUPS: readonly Group[] = [
 export const OPTIONS: readonly Entry[] = GROUPS.flatMap(entriesOf);
 
 /** The option of a flag, such as `--region` or `-k`. */
-export const optionOf = (flag: string | undefined): Entry | undefined =>
+const optionOf = (flag: string | undefined): Entry | undefined =>
   OPTIONS.find((option) => option.long === flag || `-${option.short}` === flag);
 
 /** The words of a command line, as `again` repeats them: commander keeps no order, and no spelling. */

@@ -74,10 +74,8 @@ function failedByFile(jobs: readonly JobFact[]): JobFact[][] {
 }
 
 function jobsText(jobs: readonly JobFact[], form: Form): string {
-  const ids = jobs
-    .slice(0, SHOWN_JOBS)
-    .map(({ id, reason }) => (reason === null ? id : `${id} (${reason[form]})`));
-  if (jobs.length > ids.length) ids.push(`and ${jobs.length - ids.length} more`);
+  const ids = jobs.map(({ id, reason }) => (reason === null ? id : `${id} (${reason[form]})`));
+  if (ids.length > SHOWN_JOBS) ids.splice(SHOWN_JOBS, ids.length, `and ${ids.length - SHOWN_JOBS} more`);
   const rows = jobs.reduce((sum, { total }) => sum + total, 0);
   return `${count(jobs.length, 'job')} failed, with ${count(rows, 'row')}: ${ids.join(', ')}`;
 }

@@ -51,12 +51,9 @@ function filesSections(files: readonly FilePlan[], form: TableForm): string[] {
     const table = renderTable(COLUMNS, rows, form) + moreOf(columns.length - SHOWN, 'more column');
     const lines = columns.flatMap(({ suggested }) => suggested.map((line) => `  ${safeLine(line)}\n`));
     const path = safeLine(file.path);
-    const fits = section(
-      `Text in ${path} that could be sent as another type`,
-      shownOf(lines, 'more type'),
-      form,
-    );
-    return [section(`Columns of ${path}`, table, form), ...(lines.length > 0 ? [fits] : [])];
+    const shown = section(`Columns of ${path}`, table, form);
+    const title = `Text in ${path} that could be sent as another type`;
+    return lines.length === 0 ? [shown] : [shown, section(title, shownOf(lines, 'more type'), form)];
   };
   return [section('Files', filesTable(files, form), form), ...files.flatMap(columnsOf)];
 }
@@ -69,15 +66,15 @@ const COLUMNS: readonly Column[] = [
 function filesTable(files: readonly FilePlan[], form: TableForm): string {
   const filters = files.some(({ rows }) => rows.filtered > 0);
   const red = (text: string) => (text === '0' ? undefined : ('red' as const));
+  const names = filters ? (['read', 'filtered', 'rejected'] as const) : (['read', 'rejected'] as const);
   const columns: Column[] = [
     ...['file', 'kind', 'format', 'encoding'].map((header) => ({ header })),
-    ...['rows', ...(filters ? ['filtered'] : [])].map((header) => ({ header, align: 'right' as const })),
-    { header: 'rejected', align: 'right', style: red },
+    ...names.map((name) => ({ header: name === 'read' ? 'rows' : name, align: 'right' as const })),
   ];
+  columns.at(-1)!.style = red;
   const rows = files.map((file) => {
-    const { read, filtered, rejected } = file.rows;
-    const numbers = filters ? [read, filtered, rejected] : [read, rejected];
-    return [file.path, file.kind, formatName(file), file.encoding, ...numbers.map(grouped)];
+    const numbers = names.map((name) => grouped(file.rows[name]));
+    return [file.path, file.kind, formatName(file), file.encoding, ...numbers];
   });
   return renderTable(columns, rows, form);
 }
