@@ -26,7 +26,7 @@ export interface Option {
   /** The default in words, if it is not a value: "detected from the columns". */
   otherwise?: string;
   repeatable?: true;
-  /** For repeatable pairs: whether each left side may have only one right side. */
+  /** Each path, and of pairs each left side with another right side, may be given only once. */
   distinct?: true;
   /** On by default: its flag is `--no-<name>`. */
   negated?: true;
@@ -198,7 +198,10 @@ export function given<T extends Table>(table: T, flags: Flags): Given<T> {
     const read = (word: unknown): unknown => type.read(String(word), flag);
     if (typeof raw === 'boolean') found[name] = raw;
     else found[name] = repeatable ? (raw as string[]).map(read) : read(raw);
-    const pairs = distinct ? (found[name] as [string, unknown][]) : [];
+    const paths = distinct && type.kind === 'path' ? (found[name] as string[]) : [];
+    const again = paths.find((path, at) => paths.indexOf(path) < at);
+    if (again !== undefined) throw usage(`${flag}: ${again} was given twice`, 'give it once');
+    const pairs = distinct && type.kind !== 'path' ? (found[name] as [string, unknown][]) : [];
     // The same once more says nothing else: a flag of a hint may have been added to a command that has it.
     const twice = pairs.find(([left, right]) => new Map(pairs).get(left) !== right);
     const [what] = type.placeholder.split('=');

@@ -90,8 +90,7 @@ const HISTORY = ['history', 'history company', 'history user'];
 /** Options of single commands. */
 export const OTHERS = {
   inputs: row(types.INPUT_TYPE, {
-    spelled: '--input',
-    repeatable: true,
+    ...{ spelled: '--input', repeatable: true, distinct: true },
     commands: ['apply', 'resume', 'runs'],
   }),
   expect: row(text('sha256'), { commands: ['apply'] }),
