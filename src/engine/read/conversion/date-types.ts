@@ -248,9 +248,11 @@ type OffsetAt = (local: number) => number | null;
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-const MOST_DAYS = 20_000;
+/** Most spans of so many days are without a change of clocks. */
+const SPAN = 16;
+const MOST_SPANS = 20_000;
 
-/** Null for a name that is not one. The library is slow: it is asked once for each day. */
+/** Null for a name that is not one. The library is slow: it is asked once for each span. */
 export function zoneOf(name: string): OffsetAt | null {
   if (/^(?:UTC|GMT|Z)$/i.test(name)) return () => 0;
   if (luxon === undefined) throw new Error('zones are not loaded');
@@ -259,12 +261,16 @@ export function zoneOf(name: string): OffsetAt | null {
   if (!isFixed && !IANAZone.isValidZone(name)) return null;
   const zone = isFixed ? FixedOffsetZone.parseSpecifier(`UTC${name}`) : IANAZone.create(name);
   // Local times are up to a day from UTC.
-  const aroundDay = remembered(
-    (day: number) => [zone.offset((day - 1) * DAY_MS), zone.offset((day + 2) * DAY_MS)] as const,
-    MOST_DAYS,
-  );
+  const around = (days: number) => {
+    const [from, to] = [-DAY_MS, (days + 1) * DAY_MS];
+    const offsetsOf = (start: number) => [zone.offset(start + from), zone.offset(start + to)] as const;
+    return remembered((span: number) => offsetsOf(span * days * DAY_MS), MOST_SPANS);
+  };
+  const [aroundSpan, aroundDay] = [around(SPAN), around(1)];
   return (local) => {
-    const offsets = aroundDay(Math.floor(local / DAY_MS));
+    const day = Math.floor(local / DAY_MS);
+    let offsets = aroundSpan(Math.floor(day / SPAN));
+    if (offsets[0] !== offsets[1]) offsets = aroundDay(day);
     if (offsets[0] === offsets[1]) return offsets[0];
     return offsets.find((offset) => zone.offset(local - offset * MINUTE_MS) === offset) ?? null;
   };
