@@ -1,8 +1,9 @@
 /** The `run:` steps of action.yml, as a runner of GitHub executes them: inputs in `env`, bash, files for outputs. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { binIn } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 
 const ROOT = resolve(import.meta.dirname, '../..');
@@ -54,10 +55,7 @@ export class Runner {
   constructor(private readonly env: Record<string, string>) {
     for (const file of ['companies.csv', 'users.csv'])
       copyFileSync(join(ROOT, 'fixtures', file), join(this.workspace, file));
-    const bin = join(this.temp, 'bin');
-    mkdirSync(bin);
-    const call = `'${process.execPath}' '${join(ROOT, 'bin/profiles.js')}'`;
-    writeFileSync(join(bin, 'profiles'), `#!/bin/sh\nexec ${call} "$@"\n`, { mode: 0o755 });
+    binIn(this.temp);
   }
 
   /** Runs a step with the inputs that differ from their defaults, and outputs of the step before it. */

@@ -1,11 +1,11 @@
 /** The commands in the documents run as they are written, and print what the documents show. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, mkdirSync, writeFileSync } from 'node:fs';
+import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hurried, makePlace, type Place, TOKEN } from '../cli/place.js';
-import { built, printedJson } from '../support/child.js';
+import { BIN, binIn, built, printedJson } from '../support/child.js';
 import { cli, scratch } from '../support/cli.js';
 import { shellWords } from '../support/sh.js';
 import { type Block, blocksOf, PAGES, ROOT, read } from './documents.js';
@@ -99,10 +99,7 @@ describe('what a page shows is what its commands print, one after the other in o
   it.each(pages)('%s', { timeout: 600_000 }, async (page) => {
     const folder = scratch();
     cpSync(join(ROOT, 'fixtures'), join(folder, 'fixtures'), { recursive: true });
-    mkdirSync(join(folder, 'bin'));
-    const command = `#!/bin/sh\nexec '${process.execPath}' '${join(ROOT, 'bin/profiles.js')}' "$@"\n`;
-    writeFileSync(join(folder, 'bin/profiles'), command, { mode: 0o755 });
-    let env: NodeJS.ProcessEnv = { PATH: `${folder}/bin:${process.env.PATH}`, HOME: folder };
+    let env: NodeJS.ProcessEnv = { PATH: `${binIn(folder)}:${process.env.PATH}`, HOME: folder };
     const servers: ChildProcess[] = [];
     let now = read(page);
     try {
@@ -148,14 +145,7 @@ async function output(line: string, cwd: string, env: NodeJS.ProcessEnv): Promis
 /** The server of a page, and the variables that it prints. */
 async function startSandbox(flags: string, cwd: string, env: NodeJS.ProcessEnv) {
   const ports = ['--port', '--lookup-port', '--eu-port', '--page-port'].flatMap((flag) => [flag, '0']);
-  const words = [
-    join(ROOT, 'bin/profiles.js'),
-    'sandbox',
-    ...shellWords(flags),
-    ...ports,
-    '--memory',
-    '--json',
-  ];
+  const words = [BIN, 'sandbox', ...shellWords(flags), ...ports, '--memory', '--json'];
   const server = spawn(process.execPath, words, { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
   const printed = (await printedJson(server.stdout)) as Record<string, string>;
   return {

@@ -8,7 +8,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { beforeAll, describe, expect } from 'vitest';
 import type { Summary } from '../../src/engine/model.js';
-import { built } from '../support/child.js';
+import { binIn, built } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import { acceptedBy, environmentOf, ManualClock, test } from '../support/sandbox.js';
 import { blocksOf, ROOT } from './documents.js';
@@ -83,16 +83,8 @@ function workspace(): string {
     const text = readFileSync(join(ROOT, 'fixtures', file), 'utf8').replaceAll('%', ' percent');
     writeFileSync(join(folder, file), text);
   }
-  mkdirSync(join(folder, 'bin'));
-  const call = `'${process.execPath}' '${join(ROOT, 'bin/profiles.js')}' "$@"`;
-  writeFileSync(join(folder, 'bin/profiles'), `#!/bin/sh\nexec ${call}\n`, { mode: 0o755 });
-  writeFileSync(
-    join(folder, 'bin/npx'),
-    `#!/bin/sh\n[ "$1 $2" = "--no-install profiles" ] && shift 2 && exec ${call}\n`,
-    {
-      mode: 0o755,
-    },
-  );
+  const npx = `#!/bin/sh\n[ "$1 $2" = "--no-install profiles" ] && shift 2 && exec profiles "$@"\n`;
+  writeFileSync(join(binIn(folder), 'npx'), npx, { mode: 0o755 });
   return folder;
 }
 

@@ -2,9 +2,9 @@
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import { afterEach, describe, expect, test } from 'vitest';
 import { widthOf } from '../../src/cli/output/width.js';
+import { BIN } from '../support/child.js';
 import { scratch } from '../support/cli.js';
 import {
   missing,
@@ -14,7 +14,7 @@ import {
   type TerminalOptions,
 } from '../support/pty.js';
 
-const PROFILES = [process.execPath, fileURLToPath(new URL('../../bin/profiles.js', import.meta.url))];
+const PROFILES = [process.execPath, BIN];
 
 /** A folder with `公司.csv` of `rows` companies, and state of its own. */
 function workplace(rows: number): string {

@@ -3,7 +3,16 @@
  * start.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'vitest';
@@ -161,6 +170,15 @@ function isFresh(): boolean {
   );
   const newest = Math.max(...[...sources, join(ROOT, 'build.mjs'), join(ROOT, 'package.json')].map(timeOf));
   return timeOf(join(ROOT, 'dist/main.cjs')) > newest;
+}
+
+/** Makes `bin` in a folder, with the command as a PATH finds it. @returns its path */
+export function binIn(folder: string): string {
+  const bin = join(folder, 'bin');
+  mkdirSync(bin);
+  const script = `#!/bin/sh\nexec '${process.execPath}' '${BIN}' "$@"\n`;
+  writeFileSync(join(bin, 'profiles'), script, { mode: 0o755 });
+  return bin;
 }
 
 /** Another user of the machine, whom only root can act for: `nobody`. Null if this user is not root. */
