@@ -9,8 +9,8 @@ import { missing, recordTerminal } from '../support/pty.js';
 import { INVOCATIONS } from './invocations.js';
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
-// Below node_modules, so that the bundle finds the SQLite binding there.
-const program = at(`../../node_modules/.cache/profiles-test/everything-${process.pid}.mjs`);
+// Below node_modules, so that the bundle finds the SQLite binding there, and as deep as the helpers that name other files.
+const program = at(`../../node_modules/.cache/everything-${process.pid}.mjs`);
 
 beforeAll(async () => {
   await build({
