@@ -62,7 +62,7 @@ export class Column {
   readonly bad = new Map<number, string>();
   /** The text of the loaded rows, from row `first` on, and where their values are in it. */
   readonly #out = new Output(1024);
-  readonly #cells = new CellLists(64);
+  #cells = new CellLists(0);
   #first = 0;
   #metadata = NO_METADATA;
   #rows = 0;
@@ -105,6 +105,7 @@ export class Column {
     if (end > this.#rows) throw new Error('a column has too many values');
     this.#first = first;
     this.#out.length = this.#cells.length = 0;
+    if (this.#cells.starts.length < end - first) this.#cells = new CellLists(end - first);
     this.bad.clear();
     let row = first;
     for (const { columnData, rowStart, rowEnd } of chunks) {
