@@ -6,7 +6,7 @@ import { InputError } from '../../errors.js';
 import { grouped } from '../../util/numbers.js';
 import { JSON_TYPES, jsonTypeOf } from '../json/fields.js';
 import { jsonString } from '../json/text.js';
-import { CellLists, type Rows } from '../rows.js';
+import type { Rows } from '../rows.js';
 import { Output } from '../text/output.js';
 import type { FileColumn, ParquetFile } from './file.js';
 import { readerOf } from './nested.js';
@@ -60,9 +60,10 @@ export class Column {
   end = 0;
   /** Why loaded values cannot be sent, by row of the group. */
   readonly bad = new Map<number, string>();
-  /** The text of the loaded rows, from row `first` on, and where their values are in it. */
+  /** The text of the loaded rows, from row `first` on, where each value begins in it, and of which kind it is. */
   readonly #out = new Output(1024);
-  #cells = new CellLists(0);
+  #starts = new Uint32Array(1);
+  #kinds = new Uint8Array(0);
   #first = 0;
   #metadata = NO_METADATA;
   #rows = 0;
@@ -104,8 +105,11 @@ export class Column {
     if (end <= first) throw new Error(`a column ends before row ${first + 1}`);
     if (end > this.#rows) throw new Error('a column has too many values');
     this.#first = first;
-    this.#out.length = this.#cells.length = 0;
-    if (this.#cells.starts.length < end - first) this.#cells = new CellLists(end - first);
+    this.#out.length = 0;
+    if (this.#kinds.length < end - first) {
+      this.#starts = new Uint32Array(end - first + 1);
+      this.#kinds = new Uint8Array(end - first);
+    }
     this.bad.clear();
     let row = first;
     for (const { columnData, rowStart, rowEnd } of chunks) {
@@ -117,8 +121,7 @@ export class Column {
 
   /** Where the text of loaded rows begins and ends. */
   #span(first: number, end: number): [start: number, end: number] {
-    const { starts, ends } = this.#cells;
-    return [starts[first - this.#first]!, ends[end - 1 - this.#first]!];
+    return [this.#starts[first - this.#first]!, this.#starts[end - this.#first]!];
   }
 
   /** Bytes of the values in loaded rows. */
@@ -132,11 +135,10 @@ export class Column {
     const { starts, ends, kinds, width } = batch;
     const [from, to] = this.#span(first, end);
     batch.bytes.set(this.#out.bytes.subarray(from, to), at);
-    const loaded = this.#cells;
     for (let row = first - this.#first, cell = index; cell < starts.length; row++, cell += width) {
-      starts[cell] = loaded.starts[row]! - from + at;
-      ends[cell] = loaded.ends[row]! - from + at;
-      kinds[cell] = loaded.kinds[row]!;
+      starts[cell] = this.#starts[row]! - from + at;
+      ends[cell] = this.#starts[row + 1]! - from + at;
+      kinds[cell] = this.#kinds[row]!;
     }
     return at + to - from;
   }
@@ -190,7 +192,8 @@ export class Column {
       out.write(jsonString(shown));
       kind = rejects ? OBJECT : TEXT;
     }
-    this.#cells.push(start, out.length, kind);
+    this.#kinds[row - this.#first] = kind;
+    this.#starts[row - this.#first + 1] = out.length;
   }
 
   #writer(): (raw: unknown) => number {
