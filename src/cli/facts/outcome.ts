@@ -13,7 +13,7 @@ export type Tone = 'good' | 'warn' | 'bad' | 'none';
 export const toneOf = (status: string): Tone =>
   status === 'completed' ? 'good' : status === 'failed' ? 'bad' : 'none';
 
-export type Outcome = ReturnType<typeof outcomeOf>;
+type Outcome = ReturnType<typeof outcomeOf>;
 
 const OUTCOMES: Record<RunStatus, [tone: Tone, words: string]> = {
   completed: ['good', 'completed'],
