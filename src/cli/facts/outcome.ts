@@ -13,8 +13,6 @@ export type Tone = 'good' | 'warn' | 'bad' | 'none';
 export const toneOf = (status: string): Tone =>
   status === 'completed' ? 'good' : status === 'failed' ? 'bad' : 'none';
 
-type Outcome = ReturnType<typeof outcomeOf>;
-
 const OUTCOMES: Record<RunStatus, [tone: Tone, words: string]> = {
   completed: ['good', 'completed'],
   submitted: ['good', 'accepted; the jobs continue'],

@@ -80,7 +80,8 @@ export async function* report(
       rows: { ...rows, rejected: rows.rejected + refusedRows(records, at) },
       rejects_file: files[at] ?? null,
     })),
-    rejected: [...session.rejections],
+    // Without those that an error of the state kept from being recorded: these are unsent.
+    rejected: session.rejections.slice(0, ending.rows.rejected),
     causes: causes.list(),
     jobs: lastJobs(records, paths),
     maybe_sent_twice: maybeSentTwice(records, paths),
