@@ -56,8 +56,8 @@ export class RunRows {
   readonly #requests: RunRequests;
   /** By input, in the order of its rows. */
   readonly #stretches = new Map<number, Stretch[]>();
-  /** The ids of the current request so far, if it has merged rows: it may have rows of several inputs. */
-  #seen = { seq: 0, ids: new Set<string>() };
+  /** The ids so far of each request that has merged rows, until its last row: requests may take turns. */
+  readonly #seen = new Map<number, Set<string>>();
 
   /** @param unsent the reason given for rows that are in no request */
   constructor(
@@ -120,7 +120,12 @@ export class RunRows {
       for (let at = 0; at < batch.ends.length; at++) {
         const [row, hash] = [batch.rows[at]!, batch.ids[at]!];
         if (only !== undefined && hash !== only) continue;
-        for (; next < stretches.length && row >= stretches[next]!.end_row; next++) classify = null;
+        for (; next < stretches.length && row >= stretches[next]!.end_row; next++) {
+          classify = null;
+          const { record, end_row } = stretches[next]!;
+          const last = rangesOf(record).at(-1)!;
+          if (last.input === input && last.end_row === end_row) this.#seen.delete(record.seq);
+        }
         const stretch = stretches[next];
         const isIn = stretch !== undefined && row >= stretch.first_row;
         if (isIn) classify ??= await this.#classifier(stretch.record);
@@ -140,9 +145,9 @@ export class RunRows {
     if (!isDecided(chain)) return () => sent;
     const merged: RowOutcome = { ...sent, outcome: 'merged', reason: MERGED };
     const found = await this.#found(record, chain);
-    if (this.#seen.seq !== record.seq) this.#seen = { seq: record.seq, ids: new Set() };
-    const { ids } = this.#seen;
     const merges = record.merged > 0 && classOf(chain).rows === 'submitted';
+    const ids = this.#seen.get(record.seq) ?? new Set<string>();
+    if (merges) this.#seen.set(record.seq, ids);
     return (id, hash) => {
       const what = found === null ? 'sent' : (found.get(shortId(hash)) ?? 'unchanged');
       if (what !== 'sent' || !merges) return outcomes[what];

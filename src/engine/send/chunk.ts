@@ -108,11 +108,16 @@ export type Rows = Pick<RequestRange, 'input' | 'first_row' | 'end_row'>;
 export const isIn = ({ input, first_row, end_row }: Rows, at: Pick<LeftOut, 'input' | 'row'>): boolean =>
   at.input === input && first_row <= at.row && at.row < end_row;
 
-/** Adds the row after those of the last range, or a range of it alone. */
-export function addRow(ranges: Rows[], input: number, row: number): void {
+/** Unchanged rows between two items, and how many: of the others between them, none became an item. */
+export type SameRows = Rows & { rows: number };
+
+/** Adds a row to the last range, or a range of it alone. */
+export function addRow(ranges: SameRows[], input: number, row: number, isNext: boolean): void {
   const last = ranges.at(-1);
-  if (last?.input === input && last.end_row === row) last.end_row++;
-  else ranges.push({ input, first_row: row, end_row: row + 1 });
+  if (last && isNext && last.input === input) {
+    last.end_row = row + 1;
+    last.rows++;
+  } else ranges.push({ input, first_row: row, end_row: row + 1, rows: 1 });
 }
 
 /**
@@ -130,7 +135,7 @@ export interface Chunk extends Body {
   /** At least one, in order. */
   parts: ChunkPart[];
   /** Rows that the service already has, and their number. They are not among the items. */
-  same: Rows[];
+  same: SameRows[];
   unchanged: number;
   /** Rows that are not sent because a later request has sent their ids. In order; not among the items. */
   leftOut: LeftOut[];

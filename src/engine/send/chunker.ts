@@ -9,7 +9,7 @@ import { envelopeBytes, type Kind } from '../model.js';
 import { type ItemBatch, select, startOf } from '../read/index.js';
 import { isInDoubt, requestStatus } from '../states.js';
 import { sum } from '../util/numbers.js';
-import { addRow, bodyOf, type Chunk, type ChunkPart, extend, type Rows, type Stretch } from './chunk.js';
+import { addRow, bodyOf, type Chunk, type ChunkPart, extend, type SameRows, type Stretch } from './chunk.js';
 
 /** The limits of a request, read when a chunk begins: they may become lower meanwhile. */
 export interface Limits {
@@ -98,7 +98,9 @@ class Draft {
   /** Bytes of the body: envelope, items, and a comma after each item. */
   #bytes: number;
   #items = 0;
-  readonly #same: Rows[] = [];
+  readonly #same: SameRows[] = [];
+  /** How many items there were when the last unchanged row came. */
+  #itemsBefore = 0;
   #rejected: string | null = null;
   readonly #parts: ChunkPart[] = [];
   readonly #limits: Limits;
@@ -137,8 +139,10 @@ class Draft {
       this.#parts.push(part);
     }
     part.end_row = row + 1;
-    if (isSame) addRow(this.#same, input, row);
-    else {
+    if (isSame) {
+      addRow(this.#same, input, row, this.#itemsBefore === this.#items);
+      this.#itemsBefore = this.#items;
+    } else {
       if (isRepeated) this.#shared.add(id);
       // A planned request is sent unless all its rows were rejected.
       this.#rejected = this.#items === 0 || this.#rejected === rejected ? rejected : null;
@@ -172,7 +176,7 @@ class Draft {
       ...bodyOf(this.rules.kind, this.#stretches),
       parts: this.#parts,
       same: this.#same,
-      unchanged: sum(this.#same, ({ first_row, end_row }) => end_row - first_row),
+      unchanged: sum(this.#same, ({ rows }) => rows),
       leftOut: [],
       rejected: this.#rejected,
       shared: this.#shared,

@@ -118,7 +118,13 @@ class Delivery {
         this.#tell((where) => `looking for the rows at fault in ${where}`);
       }
     }
-    const rows = request.seq === this.seq ? this.chunk : pick(this.chunk, rangesOf(request));
+    let rows = this.chunk;
+    if (request.seq !== this.seq) {
+      rows = pick(this.chunk, rangesOf(request));
+      // It has as many rows as are recorded, in whichever half those without an item were counted.
+      const had = request.rows + request.merged + request.unchanged + request.left_out;
+      rows.unchanged = had - rows.lines.length - rows.leftOut.length;
+    }
     const isOlder = !isPlanned && rows.leftOut.length > request.left_out;
     // Others have sent newer data of some of its rows since it failed: these are not at fault, and what is left is sent.
     if (step.do === 'repeat' || (isOlder && step.do !== 'send' && step.do !== 'leave'))

@@ -9,6 +9,7 @@ import {
   extend,
   isIn,
   type Rows,
+  type SameRows,
   type Stretch,
 } from './chunk.js';
 
@@ -21,14 +22,14 @@ const chunkOf = (
   ...chunk,
   ...bodyOf(chunk.kind, stretches),
   ...rest,
-  unchanged: sum(rest.same, ({ first_row, end_row }) => end_row - first_row),
+  unchanged: sum(rest.same, ({ rows }) => rows),
 });
 
 /** Makes a chunk of the rows that are in these ranges, which must be in order. */
 export function pick(chunk: Chunk, ranges: readonly Rows[]): Chunk {
   const parts: ChunkPart[] = [];
   const stretches: Stretch[] = [];
-  const same: Rows[] = [];
+  const same: SameRows[] = [];
   let items = 0;
   for (const { input, first_row, end_row } of ranges) {
     const [from, to] = [firstFrom(chunk, input, first_row), firstFrom(chunk, input, end_row)];
@@ -37,12 +38,18 @@ export function pick(chunk: Chunk, ranges: readonly Rows[]): Chunk {
     items += to - from;
     for (const own of chunk.same) {
       const [first, end] = [Math.max(own.first_row, first_row), Math.min(own.end_row, end_row)];
-      if (own.input === input && first < end) same.push({ input, first_row: first, end_row: end });
+      if (own.input !== input || first >= end) continue;
+      // Requests are divided at items, so one with other rows between its own is not divided.
+      const rows = isDense(own) ? end - first : own.rows;
+      same.push({ input, first_row: first, end_row: end, rows });
     }
   }
   const leftOut = chunk.leftOut.filter((row) => ranges.some((range) => isIn(range, row)));
   return chunkOf(chunk, stretches, { parts, same, leftOut, recorded: null });
 }
+
+/** Whether all rows of a range are unchanged. */
+const isDense = ({ first_row, end_row, rows }: SameRows): boolean => rows === end_row - first_row;
 
 /**
  * Takes items out of a chunk.
@@ -55,7 +62,7 @@ export function leave(
   isUnchanged: (id: bigint) => boolean = () => false,
 ): Chunk {
   const stretches: Stretch[] = [];
-  const [leftOut, same] = [[...chunk.leftOut], [...chunk.same]];
+  const [leftOut, same] = [[...chunk.leftOut], chunk.same.map((rows) => ({ ...rows }))];
   let items = 0;
   const parts = chunk.parts.map((part, index) => {
     const from = items;
@@ -64,7 +71,8 @@ export function leave(
       const [id, row] = [chunk.ids[at]!, chunk.rows[at]!];
       const isSame = isUnchanged(id);
       const run = isSame ? null : by(id);
-      if (isSame) addRow(same, part.input, row);
+      const last = same.at(-1);
+      if (isSame) addRow(same, part.input, row, !!last && last.end_row === row && isDense(last));
       else if (run !== null)
         leftOut.push({ input: part.input, row, line: chunk.lines[at]!, id, by: run, before: null });
       else {

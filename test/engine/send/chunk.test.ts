@@ -65,6 +65,11 @@ describe('splitIntoChunks', () => {
     expect(all).toMatchObject([
       { parts: [{ first_row: 0, end_row: 3 }], unchanged: 3, ends: new Uint32Array() },
     ]);
+    // Rows between them that became no item cost no memory.
+    const gaps = ['c1', 'x', 'c2', 'x', 'x', 'c3'].map((id) => ({ id, rejected: id === 'x' }));
+    expect(await cut(gaps, { isUnchanged })).toMatchObject([
+      { same: [{ input: 0, first_row: 0, end_row: 6, rows: 3 }], unchanged: 3 },
+    ]);
   });
 
   test('an id that stands more than once is sent, even where it is unchanged', async () => {
