@@ -5,7 +5,7 @@ import { carryOut } from '../../engine/course.js';
 import { CanaryError, Exit, ProfilesError, StateError } from '../../engine/errors.js';
 import { RunRequests } from '../../engine/model/run-requests.js';
 import type { Summary } from '../../engine/model.js';
-import type { ImportOptions } from '../../engine/options.js';
+import { type ImportOptions, NUMBERS } from '../../engine/options.js';
 import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
 import { checkPlanFile, writePlan } from '../../engine/run/plan-file.js';
 import { hasConditions, hasSets } from '../../engine/run/recorded.js';
@@ -237,9 +237,16 @@ function flagsIn(options: ImportOptions): string[] | null {
     type: { ...Object.fromEntries(types), ...(!infer && { '*': 'string' }) },
     allow_id: allowIds && [...allowIds],
   };
+  const { maxCellBytes, maxColumns, maxDepth } = NUMBERS;
+  const limits = [
+    ['max_cell', options.maxCellBytes, maxCellBytes.default],
+    ['max_columns', options.maxColumns, maxColumns.default],
+    ['max_depth', options.maxDepth, maxDepth.default],
+  ] as const;
   return [
     ...flagsOf(mapping),
     ...(userId === undefined ? [] : ['--user-id', userId]),
+    ...limits.flatMap(([key, value, usual]) => (value === usual ? [] : ['-o', `${key}=${value}`])),
     ...(limit === undefined ? [] : ['--limit', String(limit)]),
     ...(changedOnly ? ['--changed-only'] : []),
   ];

@@ -1,5 +1,5 @@
 /** The API key when it is needed: from the settings, from a program (`token_command`), or from a file (contract §2). */
-import type { ExecFileException } from 'node:child_process';
+import { once } from 'node:events';
 import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { AuthError, ConfigError, InterruptedError, ProfilesError } from '../../engine/errors.js';
@@ -115,7 +115,7 @@ export async function readTokenFile(
 
 /** In seconds: a password manager may first ask the user. */
 const PATIENCE_S = 60;
-/** Maximum size of the output: no token is longer. There may be more on stderr. */
+/** Maximum size of the output: no token is longer. */
 const MOST_BYTES = 64 * 1024;
 /**
  * How long to wait for output after the program has ended, in milliseconds: its children may keep the pipe
@@ -139,50 +139,56 @@ async function runTokenCommand(
   const fail = (what: string, hint = `run it by hand: ${given}`): AuthError =>
     new AuthError(`${origin}: ${given} ${what}`, { hint });
   if (stop.aborted) throw InterruptedError.of(stop);
-  const { execFile } = await import('node:child_process'); // most commands run no program
-  const over = new AbortController();
-  let isLate = false;
-  const run = new Promise<{ error: ExecFileException | null; stdout: string; stderr: string }>((ended) => {
-    const options = {
+  const { spawn } = await import('node:child_process'); // most commands run no program
+  const start = async () => {
+    // Some errors are thrown here; others are events of the child, which may not have streams then.
+    const begun = spawn(program, args, {
       env: { ...env },
-      maxBuffer: 256 * MOST_BYTES,
+      stdio: ['ignore', 'pipe', 'pipe'],
       windowsHide: true,
-      encoding: 'utf8' as const,
-    };
-    const child = execFile(program, args, options, (error, stdout, stderr) =>
-      ended({ error, stdout, stderr }),
-    );
-    const end = (): void => {
-      child.kill('SIGKILL');
-      child.stdout?.destroy();
-      child.stderr?.destroy();
-    };
-    const after = (ms: number, act: () => void): unknown => clock.sleep(ms, over.signal).then(act, () => {});
-    child.stdin?.end();
-    child.once('exit', () => after(LINGER_MS, end));
-    after(PATIENCE_S * 1_000, () => {
-      isLate = true;
-      end();
     });
-    stop.addEventListener('abort', end, { once: true, signal: over.signal });
+    await once(begun, 'spawn');
+    return begun;
+  };
+  const child = await start().catch((error: NodeJS.ErrnoException) => {
+    throw fail(TROUBLE[error.code ?? ''] ?? `cannot be started (${error.code ?? 'unknown'})`);
   });
-  const { error, stdout, stderr } = await run
-    .catch((error: ExecFileException) => ({ error, stdout: '', stderr: '' })) // some errors are thrown
-    .finally(() => over.abort());
-  const { code, signal } = error ?? {};
-  if (stop.aborted) throw InterruptedError.of(stop);
-  if (isLate) throw fail(`did not end within ${PATIENCE_S}s`);
-  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER' || stdout.length > MOST_BYTES)
-    throw fail('printed more than a token: its first line must be the token');
-  if (typeof code === 'string') throw fail(TROUBLE[code] ?? `cannot be started (${code})`);
-  if (error) {
-    const said = lastLine(stderr, stdout);
-    const how = signal ? `was ended by ${signal}` : `ended with exit code ${code}`;
-    throw fail(how, said === '' ? undefined : `it says: ${said}`);
+  const over = new AbortController();
+  const [until, output] = [{ signal: over.signal }, { stdout: '', stderr: '' }];
+  try {
+    for (const name of ['stdout', 'stderr'] as const) {
+      child[name].setEncoding('utf8').on('data', (text: string) => {
+        output[name] = (output[name] + text).slice(0, MOST_BYTES + 1);
+        if (output.stdout.length > MOST_BYTES) child.kill('SIGKILL');
+      });
+    }
+    const end: number | string = await Promise.race([
+      once(child, 'close', until).then(([code, signal]) => code ?? signal),
+      once(child, 'exit', until).then(([code, signal]) =>
+        clock.sleep(LINGER_MS, over.signal).then(() => code ?? signal),
+      ),
+      clock.sleep(PATIENCE_S * 1_000, over.signal).then(() => 'late'),
+      once(stop, 'abort', until).then(() => 'stopped'),
+    ]);
+    if (end === 'stopped') throw InterruptedError.of(stop);
+    if (end === 'late') throw fail(`did not end within ${PATIENCE_S}s`);
+    if (output.stdout.length > MOST_BYTES)
+      throw fail('printed more than a token: its first line must be the token');
+    if (end !== 0) {
+      const said = lastLine(output.stderr, output.stdout);
+      const how = typeof end === 'number' ? `ended with exit code ${end}` : `was ended by ${end}`;
+      throw fail(how, said === '' ? undefined : `it says: ${said}`);
+    }
+    const token = readToken(output.stdout.split(/\r\n|\n|\r/, 1)[0]!, origin);
+    if (!token) throw fail('printed no token: the first line of its output is empty');
+    return token;
+  } finally {
+    over.abort();
+    child.kill('SIGKILL');
+    child.stdout.destroy();
+    child.stderr.destroy();
+    child.unref();
   }
-  const token = readToken(stdout.split(/\r\n|\n|\r/, 1)[0]!, origin);
-  if (!token) throw fail('printed no token: the first line of its output is empty');
-  return token;
 }
 
 /** Why it cannot be started. */

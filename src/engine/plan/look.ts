@@ -115,7 +115,9 @@ export async function lookAt(
   const { path, kind, idColumn, companyIdColumn, rules } = input;
   const found = suggestionsIn(scan);
   const markers = new Map(found.flatMap((each) => each.markers.map((marker) => [marker, 0])));
-  const names = input.columns.filter((column) => column !== '');
+  // The columns of JSON are those of its beginning; the scan has seen more.
+  const all = [...input.columns, ...scan.columns.map(({ column }) => column)];
+  const names = [...new Set(all)].filter((column) => column !== '');
   const likely = new Set([idColumn, ...KINDS.flatMap((each) => likeliestIds(each, names))]);
   const counts: Counts = new Map(
     names.map((column) => [column, { column, filled: 0, values: [], seen: new Set() }]),
@@ -138,7 +140,7 @@ export async function lookAt(
   const numbers = looks.flatMap(({ column, type }) =>
     type === 'number' && !isRuled(column) ? [asItIs(column, type)] : [],
   );
-  const { values } = counts.get(idColumn)!;
+  const { values = [] } = counts.get(idColumn) ?? {};
   const capital = values.find((id) => id.includes('@') && id !== id.toLowerCase());
   const lower = capital === undefined || isRuled(idColumn) ? [] : [asItIs(idColumn, 'lower')];
   const choices = [...lower, ...withThousands(found, numbers, counts)];
@@ -248,7 +250,9 @@ function candidatesOf(
       return !converted.has(name) && filled > 0 && seen?.size === filled;
     })
     .sort((a, b) => counts.get(b)!.filled - counts.get(a)!.filled);
-  const likely = [...new Set([idColumn, ...likeliestIds(kind, names), ...byValues])];
+  const likely = [...new Set([idColumn, ...likeliestIds(kind, names), ...byValues])].filter((name) =>
+    counts.has(name),
+  );
   const candidate = (of: Kind, column: string): Candidate => {
     return { ...valuesOf(counts, column), kind: of, different: counts.get(column)!.seen!.size };
   };

@@ -97,6 +97,12 @@ describe('keys of a JSON item', () => {
     expect((await readText('more.ndjson', both, { maxColumns: needed.needed })).items).toHaveLength(2);
   });
 
+  it('more reject the row also if it is no JSON', async () => {
+    const broken = item(MOST_COLUMNS + 1).replace(/}$/, ',}');
+    const { items, reasons } = await readText('more.ndjson', `{"company_id":"a"}\n${broken}\n`);
+    expect([items, reasons]).toEqual([[{ company_id: 'a' }], ['2: has 16,385 keys, more than 16,384']]);
+  });
+
   it('if no other item names the columns, the file is an error', async () => {
     const path = file('only.ndjson', `${item(MOST_COLUMNS + 1)}\n`);
     await expect(open(path)).rejects.toThrow(`${path}:1: an item has 16,385 keys, more than 16,384`);

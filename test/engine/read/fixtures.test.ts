@@ -532,8 +532,9 @@ const CASES: Record<string, Case | Case[]> = {
   },
   'workbook.xlsx': { error: /^workbook.xlsx: the workbook is damaged: /, hint: /save it as CSV UTF-8$/ },
   'workbook.xls': {
-    error: 'workbook.xls: is a workbook of Excel 97-2003 (.xls), or another old Office file',
-    hint: 'save as .xlsx or CSV UTF-8',
+    error:
+      'workbook.xls: is a workbook of Excel 97-2003 (.xls), one with a password, or another old Office file',
+    hint: 'remove the password, if it has one, and save as .xlsx or CSV UTF-8',
   },
   'array.json': {
     items: [

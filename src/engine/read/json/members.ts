@@ -55,27 +55,18 @@ export class Members {
   }
 
   /**
-   * Finds the members of an object, in the order in which parsing puts them.
-   * @returns false if its text cannot be valid JSON
+   * Puts the members in the order in which parsing puts them: names that are whole numbers first. Call this after
+   * `scan`, if there are not too many.
    */
-  scan(bytes: Buffer, view: DataView, start: number, end: number): boolean {
-    if (!this.#find(bytes, view, start, end)) return false;
-    const { names } = this;
-    for (let at = 0; at < names.length; at++) {
-      const first = bytes[names.starts[at]!]!;
-      if (first >= ZERO && first <= NINE) {
-        this.#sort(bytes);
-        break;
-      }
-    }
-    return true;
-  }
-
-  /** Puts names that are whole numbers before the others. */
-  #sort(bytes: Buffer): void {
+  order(bytes: Buffer): void {
+    const { starts, length } = this.names;
+    const isWord = (first: number): boolean => (first < ZERO || first > NINE) && first !== BACKSLASH;
+    let words = 0;
+    while (words < length && isWord(bytes[starts[words]!]!)) words++;
+    if (words === length) return;
     const [names, values, { nested }] = [this.names.take(), this.values.take(), this];
     const numbers = Array.from(names.starts, (start, at) => {
-      const name = bytes.toString('latin1', start, names.ends[at]);
+      const name = bytes.toString('latin1', start, names.ends[at]).replace(/\\u003(\d)/g, '$1');
       return /^(?:0|[1-9]\d{0,9})$/.test(name) && Number(name) < MOST_INDEX ? Number(name) : MOST_INDEX;
     });
     const order = [...numbers.keys()].sort((a, b) => numbers[a]! - numbers[b]!);
@@ -86,7 +77,8 @@ export class Members {
     this.nested = order.map((at) => nested[at]!);
   }
 
-  #find(bytes: Buffer, view: DataView, start: number, end: number): boolean {
+  /** Finds the members of an object. @returns false if its text cannot be valid JSON */
+  scan(bytes: Buffer, view: DataView, start: number, end: number): boolean {
     const { names, values } = this;
     names.length = values.length = this.total = 0;
     this.depth = 1;

@@ -83,6 +83,7 @@ export class JsonWriter implements RowWriter {
     if (!outer.scan(this.#bytes, this.#view, start, end)) return this.#broken(number);
     const excess = excessOf(outer.total, outer.depth, this.#input);
     if (excess !== null) return excess;
+    outer.order(this.#bytes);
     const { again } = this.#input;
     if (again) {
       const run = memberOf(this.#record(number).text, RUN);
@@ -107,9 +108,10 @@ export class JsonWriter implements RowWriter {
     return excess ?? `is ${article(value)}, not an object`;
   }
 
-  /** @throws InputError that says what is wrong with the text */
-  #broken(number: number): never {
-    this.#record(number);
+  /** @returns why it is rejected, if it is beyond a limit, too. @throws InputError that says what is wrong with the text */
+  #broken(number: number): Refusal {
+    const { excess } = this.#record(number);
+    if (excess !== null) return excess;
     throw new Error(`the item on line ${this.#rows.lines[number]} is valid JSON, but cannot be read`);
   }
 
@@ -145,6 +147,7 @@ export class JsonWriter implements RowWriter {
     if (spread < 0) return;
     const { starts, ends } = this.#outer.values;
     if (!this.#inner.scan(this.#bytes, this.#view, starts[spread]!, ends[spread]!)) throw new SyntaxError();
+    this.#inner.order(this.#bytes);
     this.#isSuspect ||= this.#inner.isSuspect;
     this.#visit(this.#fields.inner, this.#inner, true);
   }

@@ -150,6 +150,11 @@ function memberIn(zip: Zip, { path, member, join }: Wanted): Entry {
   );
   const [first, second] = found;
   if (first && !second) return first;
+  if (first && member !== null)
+    throw new InputError('the zip archive contains two files of this name', {
+      file: join(member),
+      hint: UNPACK,
+    });
   if (first) {
     throw new InputError(`the zip archive contains ${found.length} files: name the one to read`, {
       file: path,
@@ -196,9 +201,19 @@ function refuseMember(entry: Entry, file: string): void {
   }
 }
 
+/** What yauzl says of such a name. */
+const LEADS_OUT = /^(?:invalid relative path|absolute path|invalid characters in fileName): (.*)$/s;
+
 function damaged(file: string, error: unknown, signal?: AbortSignal): unknown {
   if (signal?.aborted) return signal.reason;
   if (error instanceof ProfilesError) return error;
+  const [, name] = LEADS_OUT.exec((error as Error).message) ?? [];
+  if (name !== undefined)
+    return new InputError(`the zip archive contains a file whose name leads out of it: ${name}`, {
+      file,
+      hint: 'do not trust it; ask for another export',
+      cause: error,
+    });
   return new InputError(`the zip data is damaged or cut off: ${(error as Error).message}`, {
     file,
     hint: 'download or export it again; unzip -t tests it',

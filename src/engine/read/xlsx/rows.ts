@@ -15,6 +15,7 @@ async function* sheetRows(
   asked: string | undefined,
   choose: (sheet: SheetChoice) => void,
   signal?: AbortSignal,
+  width?: number,
 ): AsyncGenerator<Row[]> {
   const workbook = await Workbook.open(file);
   try {
@@ -27,7 +28,7 @@ async function* sheetRows(
     if (workbook.strings !== undefined) {
       for await (const _ of workbook.read(workbook.strings, strings.handlers, signal));
     }
-    const rows = new SheetRows(workbook, strings, file);
+    const rows = new SheetRows(workbook, strings, file, width);
     // To its end, where its checksum is compared.
     for await (const _ of workbook.read(sheet.part, rows.handlers, signal)) {
       if (rows.rows.length > 0) yield rows.rows.splice(0);
@@ -114,7 +115,7 @@ export async function* sheetRecords(input: OpenedInput, signal?: AbortSignal): A
   const most = Math.max(BATCH_BYTES, LEAST_ROWS * width);
   const { skipLines } = input.csv!.dialect;
   let header = true;
-  for await (const rows of sheetRows(input, input.sheet!.name, () => {}, signal)) {
+  for await (const rows of sheetRows(input, input.sheet!.name, () => {}, signal, width)) {
     for (const row of rows) {
       if (row.number <= skipLines) continue;
       if (!header) add(row);
@@ -130,7 +131,7 @@ function adder({ columns, targets, rules }: OpenedInput, batch: RowsBuilder): (r
   const width = columns.length;
   const signs = decimalSigns(targets);
   return (row) => {
-    const { number: line, texts, kinds } = row;
+    const { number: line, texts, kinds, beyond } = row;
     for (const [column, sign] of signs) {
       if (kinds[column] === Is.number && !rules.nulls?.includes(texts[column]!))
         texts[column] = texts[column]!.replace('.', sign);
@@ -138,14 +139,15 @@ function adder({ columns, targets, rules }: OpenedInput, batch: RowsBuilder): (r
     const reason = row.wrong ?? wrongIn(row);
     if (reason === null) return batch.add(line, texts, kinds);
     // For the rejects file. Empty cells beyond the header are left out.
-    const cells = [...textsOf(row, width), ...texts.slice(width).filter((text) => text !== '')];
+    beyond.sort((a, b) => a.column - b.column);
+    const cells = [...textsOf(row, width), ...beyond.map(({ text }) => text)];
     batch.addOdd(line, { number: batch.length, cells, reason });
   };
 
   /** Why a row cannot be sent, as far as only the workbook shows it. */
-  function wrongIn({ texts, kinds }: Row): string | null {
-    const cells = texts.length > width ? widthOf({ texts }) : 0;
-    if (cells > width) return `has ${cells} cells, the header has ${width}`;
+  function wrongIn(row: Row): string | null {
+    const { texts, kinds, beyond } = row;
+    if (beyond.length > 0) return `has ${widthOf(row)} cells, the header has ${width}`;
     if (!kinds.includes(Is.noDay)) return null;
     const found = targets.findIndex(({ role }, at) => kinds[at] === Is.noDay && role !== 'ignored');
     if (found < 0) return null;

@@ -24,9 +24,11 @@ export enum Is {
 export interface Row {
   /** Row number as the spreadsheet shows it, from 1. */
   number: number;
-  /** By column, to the last one that is used. */
+  /** By column, to the last one that is used below the width of the sheet. */
   texts: string[];
   kinds: Is[];
+  /** What is beyond that width. */
+  beyond: { column: number; text: string }[];
   /** Why the row cannot be read; null if it can. */
   wrong: string | null;
 }
@@ -48,7 +50,7 @@ const CELL = `${ROW}/x:c`;
 export class SheetRows {
   rows: Row[] = [];
   readonly handlers: Handlers;
-  #row: Row = { number: 0, texts: [], kinds: [], wrong: null };
+  #row: Row = { number: 0, texts: [], kinds: [], beyond: [], wrong: null };
   #column = -1;
   #type = 'n';
   #style = 0;
@@ -61,6 +63,8 @@ export class SheetRows {
     private readonly workbook: { forms: readonly NumberForm[]; from1904: boolean },
     private readonly strings: { get(index: number): string },
     private readonly limits: CsvLimits,
+    /** Rows are lists up to this column: one cell far to the right would make each as long as the sheet is wide. */
+    private readonly width = MAX_COLUMNS,
   ) {
     this.handlers = {
       [ROW]: { open: (attribute) => this.#openRow(attribute('r')), close: () => this.#closeRow() },
@@ -95,7 +99,7 @@ export class SheetRows {
     const last = this.#row.number;
     const number = r === undefined ? last + 1 : Number(r);
     if (!(number > last && number <= MAX_ROWS)) throw new Error('its rows are out of order');
-    this.#row = { number, texts: [], kinds: [], wrong: null };
+    this.#row = { number, texts: [], kinds: [], beyond: [], wrong: null };
     this.#column = -1;
   }
 
@@ -159,8 +163,12 @@ export class SheetRows {
   }
 
   #put(text: string, kind: Is): void {
-    const { number, texts, kinds } = this.#row;
+    const { number, texts, kinds, beyond } = this.#row;
     const column = this.#column;
+    if (column >= this.width) {
+      if (text !== '') beyond.push({ column, text });
+      return;
+    }
     while (texts.length <= column) {
       texts.push('');
       kinds.push(Is.empty);
@@ -172,8 +180,12 @@ export class SheetRows {
 }
 
 /** Number of columns, without empty ones at the end. */
-export const widthOf = ({ texts }: Pick<Row, 'texts'>): number =>
-  texts.findLastIndex((text) => text !== '') + 1;
+export const widthOf = ({ texts, beyond }: Row): number =>
+  1 +
+  beyond.reduce(
+    (most, { column }) => Math.max(most, column),
+    texts.findLastIndex((text) => text !== ''),
+  );
 
 /** The column of an address such as `BC12`, from 0. NaN if it is not an address. */
 function columnOf(address: string): number {

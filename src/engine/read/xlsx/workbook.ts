@@ -6,6 +6,7 @@ import { posix } from 'node:path';
 import { InputError, ProfilesError, UsageError } from '../../errors.js';
 import { type Entry, Zip } from '../sources/archive.js';
 import type { SourceFile } from '../text/source.js';
+import type { InputFile } from '../types.js';
 import { list } from '../wording.js';
 import { builtInForm, formOfCode, type NumberForm } from './number-forms.js';
 import { type Handlers, XmlReader } from './xml.js';
@@ -41,6 +42,7 @@ export class Workbook {
   private constructor(
     readonly zip: Zip,
     private readonly path: string,
+    private readonly maxCellBytes: number,
   ) {
     for (const entry of zip.entries) {
       const name = entry.fileName.toLowerCase();
@@ -50,11 +52,11 @@ export class Workbook {
   }
 
   /** @throws InputError for a workbook that is damaged, truncated, or of another type */
-  static async open(file: SourceFile): Promise<Workbook> {
+  static async open(file: SourceFile & Pick<InputFile, 'maxCellBytes'>): Promise<Workbook> {
     let zip: Zip | undefined;
     try {
       zip = await Zip.open(file);
-      const workbook = new Workbook(zip, file.path);
+      const workbook = new Workbook(zip, file.path, file.maxCellBytes);
       await workbook.#readDirectory();
       return workbook;
     } catch (error) {
@@ -80,7 +82,7 @@ export class Workbook {
         hint: AGAIN,
       });
     }
-    const reader = new XmlReader(handlers);
+    const reader = new XmlReader(handlers, this.maxCellBytes);
     try {
       for await (const chunk of this.zip.read(entry, signal)) {
         reader.push(chunk);

@@ -50,6 +50,9 @@ export type Attribute = (name: string) => string | undefined;
 /** Of markup for several versions of a program, the one for those that know no extensions. */
 const TRANSPARENT = new Set(['mc:AlternateContent', 'mc:Fallback']);
 
+/** Most characters of a tag, of the text between two tags, or of a comment. */
+const MAX_TOKEN = 32 * 1024 * 1024;
+
 export class XmlReader {
   readonly #parser = new Parser();
   readonly #decoder = new TextDecoder('utf-8', { fatal: true });
@@ -64,7 +67,10 @@ export class XmlReader {
   /** About how much text the parser has been given since the last whole token. */
   #pending = 0;
 
-  constructor(handlers: Handlers) {
+  constructor(
+    handlers: Handlers,
+    private readonly maxCellBytes: number,
+  ) {
     this.#places = [placesOf(handlers)];
     const parser = this.#parser.ns(NAMESPACES);
     const fail = (error: Error): void => {
@@ -96,6 +102,12 @@ export class XmlReader {
     } else {
       this.#held += piece;
     }
+    const held = this.#held;
+    // In XML, a character has up to eight.
+    if (held.length + this.#pending <= Math.max(MAX_TOKEN, 8 * this.maxCellBytes)) return;
+    this.#write(held);
+    if (this.#outside === 0) this.#places.at(-1)!.text?.(held); // a cell says that it is too long
+    throw new Error(`a tag, a text, or a comment in it has more than ${MAX_TOKEN >> 20} MiB`);
   }
 
   end(): void {
