@@ -86,6 +86,7 @@ describe('errors are named without any of its output', () => {
       node(`setInterval(() => console.log('${TOKEN}'.repeat(999)), 1)`),
       /printed more than a token/,
     ],
+    ['it prints 100 kB', node("console.log('x'.repeat(1e5))"), /printed more than a token/],
   ])('%s', async (_, words, message) => {
     const error = (await ask(words).catch((thrown: unknown) => thrown)) as Error & { hint?: string };
     expect(error.message).toMatch(message);
