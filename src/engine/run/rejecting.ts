@@ -18,7 +18,6 @@ import { type Chunk, rowsIn } from '../send/chunk.js';
 import type { RejectsRecord } from '../state/rejects.js';
 import type { Scope, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
-
 import { type FileMark, markOf, RejectsFile } from './rejects-file.js';
 import { formOf, readingOf, rejectsName, rowKey, type Unsent, writeOrigin } from './rejects-form.js';
 import type { RunRows } from './rows.js';
