@@ -244,6 +244,13 @@ test('searches in several parts of one request end, if everything fails', async 
   expect(stderr).toContain('did not look for the rows at fault');
 });
 
+test('requests under way at a time, all of whose rows are refused, wait for each other and end', async () => {
+  const ids = numbered(16);
+  refuses(ids, '422');
+  const { code, summary, stderr } = await isolate(ids, '--chunk-size 4 --concurrency 3');
+  expect([code, service.ledger.arrivals.length, summary!.rows.submitted], stderr).toEqual([6, 18, 0]);
+});
+
 describe('the failed requests of a finished run', () => {
   test('only they are sent again, and the run is then as a whole', async () => {
     refuses(['c-5']);
