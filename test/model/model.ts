@@ -1,6 +1,6 @@
 /** What the model knows: files, runs and plans, each with the age of its data. */
 import type { Kind, Summary } from '../../src/engine/model.js';
-import type { Outcome } from '../../src/engine/run/summary.js';
+import type { Outcome } from '../../src/engine/run/outcome.js';
 import type { Ran } from './machine.js';
 import type { Recorded } from './recorded.js';
 

@@ -51,7 +51,8 @@ export { loadZones } from './conversion/date-types.js';
 export { placeWord } from './formats.js';
 export { lossIn } from './json/text.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';
-export { hasIdentifierRule, likeliestCompany, likeliestIds } from './mapping/identity.js';
+export { hasIdentifierRule } from './mapping/identity.js';
+export { likeliestCompany, likeliestIds } from './mapping/likely-names.js';
 export type { MappingFile, MappingSection } from './mapping/mapping-file.js';
 export {
   factsOf,

@@ -12,10 +12,10 @@ import { digestFile, idHashes } from '../read/index.js';
 import type { HistoryEntry } from '../state/history.js';
 import type { StoredRun } from '../state/runs.js';
 import { openAs } from './inputs.js';
+import { MERGED, type Outcome, outcomesOf, type RowOutcome, without } from './outcome.js';
 import { hasConditions, withoutValues } from './recorded.js';
 import { RunRows } from './rows.js';
 import type { ImportDeps } from './start.js';
-import { MERGED, type Outcome, outcomesOf, type RowOutcome, without } from './summary.js';
 
 /** One row of an input, or one profile that `identify` sent. */
 export interface HistoryRecord {

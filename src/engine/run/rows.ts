@@ -20,7 +20,7 @@ import {
 import { shortId } from '../state/history.js';
 import type { State } from '../state/state.js';
 import { classOf } from '../states.js';
-import { MERGED, outcomesOf, type RowOutcome, without } from './summary.js';
+import { MERGED, outcomesOf, type RowOutcome, without } from './outcome.js';
 
 export interface RunRow extends RowOutcome {
   /** Counted in its input from 0. */

@@ -15,7 +15,6 @@ import {
   foundIn,
   isAboutRows,
   isCanaryDue,
-  mayIsolate,
   nextStep,
   rulesOf,
   type Step,
@@ -33,16 +32,7 @@ import {
   repeated,
   whereIs,
 } from './request-record.js';
-
-/** What the searches for rows at fault of one sender share. */
-export class Searches {
-  /** Number of failed requests by failure (`failureOf`). */
-  readonly alike = new Map<string | null, number>();
-  /** Each running search, until it has ended. */
-  readonly underWay = new Set<Promise<void>>();
-  /** Whether it was said that none begins. */
-  isGivenUp = false;
-}
+import type { Searches } from './search.js';
 
 /** @throws ProfilesError when the run cannot continue */
 export async function deliver(
@@ -118,13 +108,7 @@ class Delivery {
         this.#tell((where) => `looking for the rows at fault in ${where}`);
       }
     }
-    let rows = this.chunk;
-    if (request.seq !== this.seq) {
-      rows = pick(this.chunk, rangesOf(request));
-      // It has as many rows as are recorded, in whichever half those without an item were counted.
-      const had = request.rows + request.merged + request.unchanged + request.left_out;
-      rows.unchanged = had - rows.lines.length - rows.leftOut.length;
-    }
+    const rows = request.seq === this.seq ? this.chunk : pick(this.chunk, rangesOf(request));
     const isOlder = !isPlanned && rows.leftOut.length > request.left_out;
     // Others have sent newer data of some of its rows since it failed: these are not at fault, and what is left is sent.
     if (step.do === 'repeat' || (isOlder && step.do !== 'send' && step.do !== 'leave'))
@@ -155,35 +139,14 @@ class Delivery {
     }
   }
 
-  /**
-   * Whether a search may begin. Waits for running searches: if one completes a request, single rows are at
-   * fault. Says once that none begins.
-   * @param source the request that failed
-   */
+  /** Whether a search may begin in the rows of a request that failed. */
   async #mayBegin(source: RequestRecord): Promise<boolean> {
     if (this.#allowed.has(source.seq)) return true;
     // A search that waits for others is not one that others wait for, nor one that it waits for itself.
     this.#close();
-    const { alike, underWay } = this.searches;
-    const failure = failureOf(source);
-    const failed = (alike.get(failure) ?? 0) + 1;
-    alike.set(failure, failed);
-    while (!mayIsolate(failed, this.deps.requests)) {
-      if (underWay.size > 0) {
-        await Promise.race(underWay);
-        continue;
-      }
-      if (!this.searches.isGivenUp) this.deps.emit(NOT_STARTED);
-      this.searches.isGivenUp = true;
-      return false;
-    }
-    const ended = new Promise<void>((resolve) => {
-      this.#close = () => {
-        underWay.delete(ended);
-        resolve();
-      };
-    });
-    underWay.add(ended);
+    const close = await this.searches.begin(source, this.deps);
+    if (!close) return false;
+    this.#close = close;
     this.#allowed.add(source.seq);
     return true;
   }
@@ -274,13 +237,6 @@ class Delivery {
     });
   }
 }
-
-const NOT_STARTED = {
-  type: 'warning',
-  message:
-    'did not look for the rows at fault: no request of this run has completed, and three or more failed in the same way; the service or the mapping is at fault',
-  problem: { code: 'isolation_not_started' },
-} as const;
 
 /** Rejects rows that the service rejected before, without sending them. */
 async function rejectAgain(chunk: Chunk, reason: string, deps: DeliverDeps): Promise<void> {

@@ -33,10 +33,6 @@ export class Access {
     return new Date(this.now()).toISOString();
   }
 
-  read<T>(work: (on: Reader) => Promise<T>): Promise<T> {
-    return this.db.read(work);
-  }
-
   /** The rows of one query. */
   all<T>(query: Query): Promise<T[]> {
     return this.db.read((on) => on.all<T>(query));

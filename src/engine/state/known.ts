@@ -57,7 +57,7 @@ export class Known {
    */
   load(scope: Scope, kind: Kind, since: string | null = null): Promise<FingerprintIndex> {
     const now = this.access.time();
-    return this.access.read(async (on) => {
+    return this.access.db.read(async (on) => {
       const index = new FingerprintIndex(await countRows(on, isSent(scope, kind)));
       const sends = on.each<SentPrints>(
         sql`SELECT send, sends.run, completed_at AS at, ids, contents, records, record AS request,
@@ -79,12 +79,12 @@ export class Known {
 
   /** Hashes of the cells of a send, in the order of its rows; null if they were not recorded. */
   cells(send: number): Promise<CellColumns | null> {
-    return this.access.read((on) => cellsOf(on, send));
+    return this.access.db.read((on) => cellsOf(on, send));
   }
 
   /** A text that changes when ids of the kind are sent, or seen completed. */
   mark(scope: Scope, kind: Kind): Promise<string> {
-    return this.access.read(async (on) => {
+    return this.access.db.read(async (on) => {
       const last = await on.get<{ at: string | null }>(
         sql`SELECT max(completed_at) AS at FROM sends WHERE ${isOfKind(scope, kind)} AND state = ${SEND.completed}`,
       );
@@ -120,7 +120,7 @@ export class Known {
    */
   async compact(scope: Scope, kind: Kind, ids = 0): Promise<void> {
     const fewest = Math.max(this.#loaded.get(JSON.stringify([scope, kind])) ?? 0, ids);
-    const stays = await this.access.read((on) => this.#outdated(on, isSent(scope, kind), fewest));
+    const stays = await this.access.db.read((on) => this.#outdated(on, isSent(scope, kind), fewest));
     if (stays === null) return;
     // Oldest first: after a crash in between, no outdated row may remain while the row that made it outdated
     // is gone.

@@ -51,7 +51,7 @@ export class Requests {
 
   /** The requests of a run, in the order of their numbers. */
   of(run: string): Promise<RequestRecord[]> {
-    return this.access.read((on) => requestsOf(on, run));
+    return this.access.db.read((on) => requestsOf(on, run));
   }
 
   /**

@@ -114,12 +114,12 @@ export class Sends {
 
   /** The number of the last send of a request; 0 if there is none. */
   last(run: string, seq: number): Promise<number> {
-    return this.access.read((on) => lastSend(on, run, seq));
+    return this.access.db.read((on) => lastSend(on, run, seq));
   }
 
   /** Keyed hashes of the ids in the last send of a request, in the order of its rows. */
   idsOf(run: string, seq: number): Promise<BigUint64Array> {
-    return this.access.read(async (on) => idsOf(on, await lastSend(on, run, seq)));
+    return this.access.db.read(async (on) => idsOf(on, await lastSend(on, run, seq)));
   }
 
   /**
@@ -127,7 +127,7 @@ export class Sends {
    * decide: what has arrived with one of them is in doubt no longer.
    */
   inDoubt(run: string, kind: Kind): Promise<Map<bigint, RequestRecord>> {
-    return this.access.read(async (on) => {
+    return this.access.db.read(async (on) => {
       const requests = new RunRequests(await requestsOf(on, run));
       const sends = await on.all<{ seq: number; send: number }>(
         sql`SELECT seq, max(send) AS send FROM sends
@@ -179,7 +179,7 @@ export class Sends {
     const where = sql`${isOfKind(scope, kind)} AND run = ${run} AND EXISTS (SELECT 1 FROM requests
       WHERE requests.run = sends.run AND requests.seq = sends.seq
         AND requests.state IN ('intent', 'unknown', 'acknowledged', 'settled'))`;
-    return this.access.read(async (on) => {
+    return this.access.db.read(async (on) => {
       const sends = await on.all<SentRows & { seq: number }>(sentRows(where));
       const placed = sends.map((send) => ({ ...send, place: placeOf(send.seq) }));
       placed.sort((a, b) => a.place - b.place || a.send - b.send);
@@ -192,7 +192,7 @@ export class Sends {
 
   /** Finds it again only if others have sent something since the last time: reading the rows of sends takes long. */
   #unlessSame(what: string, scope: Scope, kind: Kind, run: string | null, where: Sql): Promise<SentIds> {
-    return this.access.read(async (on) => {
+    return this.access.db.read(async (on) => {
       const key = JSON.stringify([what, scope, kind, run, this.access.session]);
       const last = this.#last.get(key);
       const newest = await newestSend(on, scope, kind);

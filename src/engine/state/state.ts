@@ -86,10 +86,10 @@ export function stateOf(folder: string, secret: Buffer, backend: Backend, now: (
      * Call this before an import.
      * @throws UsageError if the state has moved, or another one is being copied to it
      */
-    refuseMoved: (): Promise<void> => access.read(refuseMoved),
+    refuseMoved: (): Promise<void> => access.db.read(refuseMoved),
 
     /** The content of the state and its age. */
-    overview: (): Promise<StateOverview> => access.read(overviewOf),
+    overview: (): Promise<StateOverview> => access.db.read(overviewOf),
 
     /** Checks the database and its records. @returns the problems; none if everything is in order */
     async problems(): Promise<StateProblem[]> {
@@ -97,7 +97,7 @@ export function stateOf(folder: string, secret: Buffer, backend: Backend, now: (
       const { integrity = [], references = [] } = await backend.damages();
       // If the database itself is damaged, comparing its records makes no sense.
       if (integrity.length > 0) return integrity.map((message) => ({ check: 'integrity', message }));
-      return access.read((on) => problemsOf(on, references));
+      return access.db.read((on) => problemsOf(on, references));
     },
 
     /** See `backupTo`. */
@@ -123,7 +123,7 @@ export async function openState(folder: string, now: () => number, elsewhere?: E
   try {
     // Writes only to a new state: commands that only read must not wait for another process that writes.
     const access = new Access(backend.db, folder, whole);
-    const secret = (await access.read(readSecret)) ?? (await access.write(createSecret));
+    const secret = (await access.db.read(readSecret)) ?? (await access.write(createSecret));
     return stateOf(folder, secret, backend, whole);
   } catch (error) {
     await backend.db.close();

@@ -10,10 +10,11 @@ import { RunRequests, submittedRows, Totals } from '../../../src/engine/model/ru
 import { type FileRows, rangesIn } from '../../../src/engine/model.js';
 import { countRows, maybeSentTwice } from '../../../src/engine/run/summary.js';
 import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
-import { deliver, Searches } from '../../../src/engine/send/deliver.js';
+import { deliver } from '../../../src/engine/send/deliver.js';
 import { nextStep, rulesOf } from '../../../src/engine/send/next.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
 import type { DeliverDeps } from '../../../src/engine/send/request-record.js';
+import { Searches } from '../../../src/engine/send/search.js';
 import type { Answer } from '../../../src/engine/service/client.js';
 import { IdleClock } from '../../support/clock.js';
 import { times } from '../../support/times.js';

@@ -2,6 +2,7 @@
 
 import type { RequestRecord } from '../../../src/engine/model/requests.js';
 import type { ItemBatch } from '../../../src/engine/read/index.js';
+import { UNSENT } from '../../../src/engine/send/request-record.js';
 
 export interface Row {
   id: string;
@@ -84,13 +85,7 @@ export function recordedRange(
     doubtful: 0,
     bytes: 100,
     digest: 'b'.repeat(64),
-    state: 'intent',
-    reason: null,
-    failure: null,
-    retries: 0,
-    possibleDuplicate: null,
-    job_id: null,
-    job: null,
+    ...UNSENT,
     ...over,
   };
 }

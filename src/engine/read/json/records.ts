@@ -11,6 +11,7 @@ import { isWhole, lossIn, objectMembers } from './text.js';
 
 /** The deepest nesting that is parsed: beyond it, a value takes many times the memory of its text. */
 const PARSED_LEVELS = 128 * 1024;
+
 export interface JsonRecord {
   text: string;
   value: unknown;

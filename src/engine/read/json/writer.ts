@@ -36,11 +36,12 @@ export class JsonWriter implements RowWriter {
   readonly #converters = new Map<CellType, Converter>();
   readonly #check: ReturnType<typeof identifierCheck>;
   readonly #clean: ((text: string) => string) | null;
-  #bytes = Buffer.alloc(0);
-  #view = viewOf(this.#bytes);
-  #rows: Pick<Rows, 'starts' | 'ends' | 'lines'> = { starts: NO_ROWS, ends: NO_ROWS, lines: NO_ROWS };
-  #refused: ReadonlySet<number> = new Set();
-  #record: (number: number) => JsonRecord = () => ({ text: '', value: null, excess: null });
+  // Of the current batch.
+  #bytes!: Buffer<ArrayBuffer>;
+  #view!: DataView;
+  #rows!: Rows;
+  #refused!: ReadonlySet<number>;
+  #record!: (number: number) => JsonRecord;
   // Of the current item. The first reason is reported, but all fields are visited, so that the plan knows them.
   #item = 0;
   #line = 0;
@@ -259,8 +260,6 @@ export class JsonWriter implements RowWriter {
     return json;
   }
 }
-
-const NO_ROWS = new Uint32Array(0);
 
 /** Whether a value is converted like the text of a cell. */
 const isConvertible = (actual: JsonType, type: CellType): boolean =>

@@ -15,8 +15,6 @@ export { openParquet } from './file.js';
 /** A batch ends after this many bytes, unless it is one row, or after this many rows. */
 const BATCH_BYTES = 256 * 1024;
 const BATCH_ROWS = 8192;
-/** Cells are copied four bytes at a time, the last one, too. */
-const ROOM = 3;
 
 /**
  * All rows in order.
@@ -63,7 +61,7 @@ function batchOf(columns: readonly Column[], first: number, loaded: number, befo
   const width = columns.length;
   const odd = oddRows(columns, first, end);
   const batch: Rows = {
-    bytes: textMemory.take(size + ROOM),
+    bytes: textMemory.take(size),
     starts: new Uint32Array(count * width),
     ends: new Uint32Array(count * width),
     kinds: new Uint8Array(count * width),

@@ -1,4 +1,5 @@
 /** A state in a scratch folder, closed and removed after the test. */
+
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -7,6 +8,7 @@ import { test as base } from 'vitest';
 import type { FingerprintColumns, FingerprintIndex } from '../../../../src/engine/fingerprints/index.js';
 import type { RequestRecord } from '../../../../src/engine/model/requests.js';
 import type { Kind } from '../../../../src/engine/model.js';
+import { UNSENT } from '../../../../src/engine/send/request-record.js';
 import type { Job } from '../../../../src/engine/service/contract.js';
 import type { Scope, State } from '../../../../src/engine/state/state.js';
 import { onPostgres, openState, stateSql } from '../../../support/state.js';
@@ -147,13 +149,7 @@ export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
     doubtful: 0,
     bytes: 120,
     digest: 'b'.repeat(64),
-    state: 'intent',
-    reason: null,
-    failure: null,
-    retries: 0,
-    possibleDuplicate: null,
-    job_id: null,
-    job: null,
+    ...UNSENT,
     ...over,
   };
 }
