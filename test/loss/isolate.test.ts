@@ -248,7 +248,9 @@ test('requests under way at a time, all of whose rows are refused, wait for each
   const ids = numbered(16);
   refuses(ids, '422');
   const { code, summary, stderr } = await isolate(ids, '--chunk-size 4 --concurrency 3');
-  expect([code, service.ledger.arrivals.length, summary!.rows.submitted], stderr).toEqual([6, 18, 0]);
+  expect([code, summary!.rows.submitted], stderr).toEqual([6, 0]);
+  // Two searches of 7; whether the fourth request is still sent depends on how fast the state is.
+  expect([17, 18], stderr).toContain(service.ledger.arrivals.length);
 });
 
 describe('the failed requests of a finished run', () => {

@@ -126,7 +126,9 @@ describe.runIf(hasPostgres)('machines that share a state', () => {
       }
       const ended = await ends(child);
       const code = { killed: null, terminated: 143, 'cut off': 0, 'database crashes': 0, paused: 0 }[trouble];
-      expect([code, 0, 8], ended.stderr).toContain(ended.code);
+      // A signal that comes while Node ends meets no handler any more.
+      if (trouble === 'terminated' && ended.code === null) expect(await isFinished()).toBe(true);
+      else expect([code, 0, 8], ended.stderr).toContain(ended.code);
       if (ended.code === 8) expect(ended.stderr).toMatch(LOST);
       if (ended.code !== 0 && !(await isFinished())) {
         if (way === 'through PgBouncer') await expect.poll(() => pooler.isReady()).toBe(true);
