@@ -130,32 +130,19 @@ export async function bundle() {
     plugins: [withoutUnused, lateStringWidth],
   };
   const { outputFiles, metafile } = await build(options);
-  const others = [await bundleWriter(options.external), await bundlePage()];
+  const page = await bundlePage();
   const files = await Promise.all([
     ...outputFiles.map(async ({ path, text }) => [basename(path), await asCommonJs(text)]),
-    ...others.flatMap((other) => other.outputFiles).map(({ path, text }) => [basename(path), text]),
+    ...page.outputFiles.map(({ path, text }) => [basename(path), text]),
     ...LIBRARIES.map((name) => [`${name}.js`, facade(name, metafile.outputs[`dist/${name}.cjs`].exports)]),
   ]);
   return {
     files: new Map(files),
     metafile: {
-      inputs: Object.assign({}, metafile.inputs, ...others.map((other) => other.metafile.inputs)),
-      outputs: Object.assign({}, metafile.outputs, ...others.map((other) => other.metafile.outputs)),
+      inputs: { ...metafile.inputs, ...page.metafile.inputs },
+      outputs: { ...metafile.outputs, ...page.metafile.outputs },
     },
   };
-}
-
-/** Bundles the thread that writes to the state. As one file, it uses 7 MB less than with shared files. */
-function bundleWriter(external) {
-  return build({
-    entryPoints: { 'state-writer': 'src/engine/state/sqlite/writer-thread.ts' },
-    ...BUILD,
-    outExtension: { '.js': '.cjs' },
-    format: 'cjs',
-    platform: 'node',
-    ...STYLE,
-    external,
-  });
 }
 
 /** Bundles the sandbox's page for browsers: one module and one style sheet. */

@@ -72,7 +72,7 @@ async function* steps(session: Session): AsyncGenerator<ImportEvent, ImportResul
   yield* beginRun(session, ending);
   if (mode !== 'sent') return yield* report(session, ending, mode === 'held' ? made?.plan : undefined);
 
-  const failure = yield* sendRows(session, made?.totals.requests ?? 0);
+  const failure = yield* sendRows(session);
   // What could not be recorded did not happen, for a resume.
   if (failure instanceof StateError) await session.readRequests();
   const { all: records } = session.requests;

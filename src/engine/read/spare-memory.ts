@@ -1,4 +1,5 @@
 /** Reuses the memory of batches: the garbage collector would free it late, and each collection takes time. */
+import { setFlagsFromString } from 'node:v8';
 
 const MAX_SPARE = 8;
 
@@ -44,6 +45,14 @@ class SpareMemory {
     return new Uint8Array(found ?? new ArrayBuffer(Math.max(1, units) * this.unit), 0, bytes);
   }
 }
+
+/**
+ * While threads read, what they and this thread make is short-lived: a young generation that does not grow saves
+ * memory. V8 forgets this whenever a thread begins, and it is over when they end: V8 would refuse code that it has
+ * cached with other flags.
+ */
+export const keepYoungGenerationSmall = (isSmall: boolean): void =>
+  setFlagsFromString(`--semi-space-growth-factor=${isSmall ? 1 : 2}`);
 
 /** For the text of batches: a unit is slightly more than a chunk of the input, or than a batch of Parquet. */
 export const textMemory = new SpareMemory(288 * 1024, 2);

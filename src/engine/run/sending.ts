@@ -18,17 +18,13 @@ import type { SentIds } from '../state/sends.js';
 import type { Session } from './session.js';
 import { isDone } from './summary.js';
 
-/** With this many requests, a thread that records them saves more time than its start takes. */
-const MANY_REQUESTS = 100;
-
-/** @param requests how many there will be. @returns the error that ended sending early, or null */
-export async function* sendRows(session: Session, requests: number): AsyncGenerator<ImportEvent, unknown> {
+/** @returns the error that ended sending early, or null */
+export async function* sendRows(session: Session): AsyncGenerator<ImportEvent, unknown> {
   const { id, scope, requests: recorded, deps, deadline, scanned, rejecting, planned } = session;
   const { state } = deps;
   const options = { ...session.options, canary: session.canary };
   const stop = deadline.signal;
   const client = await deps.client();
-  if (requests >= MANY_REQUESTS) await state.writer?.start();
   const reject: DeliverDeps['reject'] = (chunk, reason, emit, of) =>
     rejecting!.refused(chunk, reason, emit, { signal: deps.abort, of });
   let items = options.chunkSize;

@@ -21,19 +21,6 @@ export interface Recorded {
   } | null;
 }
 
-/** A thread that writes records, so that the main thread does not wait for the disk. */
-export interface Writer {
-  /** Starts the thread, which takes about 20 ms. If it cannot be started, the main thread continues to write. */
-  start(): Promise<void>;
-  /**
-   * Writes one transaction, which is on disk when this resolves. Transactions of the main thread wait for it.
-   * @param now wall clock, milliseconds since the epoch
-   * @returns null if the thread is not started
-   */
-  put(some: readonly Recorded[], now: number): Promise<void> | null;
-  close(): Promise<void>;
-}
-
 /** A lock on imports of one account and kind that this process holds. */
 export interface HeldLease {
   /** Changes the description of the holder. */
@@ -86,8 +73,6 @@ export interface Backend {
   /** The database, upgraded to this version. */
   readonly db: Database;
   readonly locks: Locks;
-  /** Absent if the database needs no such thread. */
-  readonly writer?: Writer;
   /** Checks the database itself: its integrity and, if that holds, its references. @returns messages by check */
   damages(): Promise<Partial<Record<'integrity' | 'references', string[]>>>;
   /** Size of the database on disk, in bytes. */

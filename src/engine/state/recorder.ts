@@ -1,9 +1,9 @@
-/** The store of requests: records them and what they send, many in one transaction, from this thread or from another one. */
+/** The store of requests: records them and what they send, many in one transaction. */
 import type { FingerprintColumns } from '../fingerprints/index.js';
 import type { RequestRecord } from '../model/requests.js';
 import type { Kind } from '../model.js';
 import { type Access, nextNumber, type Scope } from './access.js';
-import type { Recorded, Writer } from './backend.js';
+import type { Recorded } from './backend.js';
 import { sql, type Transaction } from './database.js';
 import { stateError } from './folder.js';
 import { putHistory, type RequestRows } from './history.js';
@@ -39,12 +39,10 @@ export class Requests {
 
   /**
    * @param check throws if records may be lost, or a lock is
-   * @param writer the thread that writes them, if the database has one
    */
   constructor(
     private readonly access: Access,
     private readonly check: () => void = () => {},
-    private readonly writer?: Writer,
   ) {
     access.flush = () => this.#flush();
   }
@@ -119,7 +117,7 @@ export class Requests {
     try {
       const records = group.flatMap((one) => one.records);
       if (this.#failure) throw this.#failure;
-      await (this.writer?.put(records, this.access.now()) ?? this.write(records));
+      await this.#write(records);
       for (const { resolve } of group) resolve();
     } catch (error) {
       this.#failure ??= stateError(error, 'record the import', this.access.folder);
@@ -128,7 +126,7 @@ export class Requests {
   }
 
   /** Writes records in one transaction, which the database may run again from the start. */
-  async write(some: readonly Recorded[]): Promise<void> {
+  async #write(some: readonly Recorded[]): Promise<void> {
     let isAgain = false;
     await this.access.db.write(async (tx) => {
       // What is in memory may be wrong then: all sends so far count as those of others.

@@ -66,13 +66,13 @@ export type State = ReturnType<typeof stateOf>;
  * @param secret the key of all stored hashes: 32 random bytes, created with the database
  */
 export function stateOf(folder: string, secret: Buffer, backend: Backend, now: () => number) {
-  const { db, locks, writer, machine, size, shrink } = backend;
+  const { db, locks, machine, size, shrink } = backend;
   const access = new Access(db, folder, now);
   const spools = new Spools(folder);
   return {
-    ...{ folder, secret, machine, size, locks, spools, writer },
+    ...{ folder, secret, machine, size, locks, spools },
     runs: new Runs(access, spools),
-    requests: new Requests(access, locks.check, writer),
+    requests: new Requests(access, locks.check),
     sends: new Sends(access, locks.check),
     jobs: new Jobs(access),
     known: new Known(access, shrink),
@@ -106,7 +106,7 @@ export function stateOf(folder: string, secret: Buffer, backend: Backend, now: (
       return backupTo(file, db);
     },
 
-    close: (): Promise<void> => closeAll([() => access.flush(), () => writer?.close(), () => db.close()]),
+    close: (): Promise<void> => closeAll([() => access.flush(), () => db.close()]),
   };
 }
 

@@ -6,7 +6,7 @@ import type { Pool as Thread } from 'workerpool';
 import { orAborted } from '../../util/clock.js';
 import { RecordCache } from '../record-cache.js';
 import type { Rows } from '../rows.js';
-import { itemMemory, textMemory } from '../spare-memory.js';
+import { itemMemory, keepYoungGenerationSmall, textMemory } from '../spare-memory.js';
 import type { OpenedInput } from '../types.js';
 import {
   createTask,
@@ -94,6 +94,7 @@ export class Pool {
     this.#threads = null;
     await earlier;
     await Promise.all(((await threads) ?? []).map((thread) => thread.terminate(true)));
+    if (threads) keepYoungGenerationSmall(false);
     await this.cache?.close();
   }
 

@@ -2,7 +2,7 @@
 import { deserialize } from 'node:v8';
 import { Transfer, worker } from 'workerpool';
 import type { Rows } from '../rows.js';
-import { itemMemory } from '../spare-memory.js';
+import { itemMemory, keepYoungGenerationSmall } from '../spare-memory.js';
 import { createTask, moved, type Order, type Reply, type Result, type TaskSpec, thrownOf } from './task.js';
 
 /** The tasks of passes; those of a few passes may alternate. */
@@ -30,4 +30,5 @@ async function run(order: Order): Promise<unknown> {
   }
 }
 
+keepYoungGenerationSmall(true);
 worker({ run });

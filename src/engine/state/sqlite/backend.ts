@@ -14,7 +14,6 @@ import type { Backend, HeldLock, Locks } from '../backend.js';
 import { type Database, upsertInto } from '../database.js';
 import { databaseFile, stateError, stateFolder } from '../folder.js';
 import { damagesOf, openDatabase } from './database.js';
-import { WriterThread } from './writer.js';
 
 /**
  * Opens the database of a folder, and upgrades it.
@@ -28,7 +27,6 @@ export function openSqlite(folder: string): Backend {
     machine: '',
     db,
     locks: locksIn(folder, file, db),
-    writer: new WriterThread(folder, db),
     damages: () => damagesOf(db),
     size: async () => statSync(file).size,
     shrink: () => db.alone((connection) => connection.exec('PRAGMA incremental_vacuum')),
