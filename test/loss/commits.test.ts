@@ -210,25 +210,6 @@ test('killed at commits of resume --failed: the rejects file has the rows that c
 });
 
 test.skipIf(onPostgres)(
-  'of so many requests that a thread of its own records them: killed at commits of the thread',
-  {
-    timeout: 600_000,
-  },
-  async () => {
-    const file = companies(Array.from({ length: 120 }, (_, i) => `c-${i}`));
-    const rows = { read: 120, submitted: 120 };
-    const given = { ...plain, name: '', file, flags: '--chunk-size 1', rows };
-    // Its first commit has the first intents.
-    for (const at of ['before:1', 'after:1'])
-      expect((await killAt(`${at}:writer`, given)).arrived, at).toBe(0);
-    for (const at of ['before:5', 'after:5']) {
-      const { arrived, told } = await killAt(`${at}:writer`, given);
-      expect(Math.min(arrived ?? 0, told), at).toBeGreaterThan(0);
-    }
-  },
-);
-
-test.skipIf(onPostgres)(
   'a backup that is taken in the middle of an import, and restored in place of a lost state, names what was in flight',
   async () => {
     const { service, machine } = await machineOf(eleven);

@@ -31,11 +31,11 @@ function interceptWrites(before) {
 }
 
 // CRASH_AT=before:3 kills it right before its third commit, of SQLite or of PostgreSQL, and `after` right after: there, when
-// the answer arrives. CRASH_AT=before:3:writer counts those of the thread that records many requests.
+// the answer arrives.
 if (process.env.CRASH_AT) {
-  const [moment, nth, thread = 'main'] = process.env.CRASH_AT.split(':');
+  const [moment, nth] = process.env.CRASH_AT.split(':');
   let commits = 0;
-  const isNext = () => isMainThread === (thread === 'main') && ++commits === Number(nth);
+  const isNext = () => isMainThread && ++commits === Number(nth);
 
   interceptStatements((sql, execute) => {
     const now = sql === 'COMMIT' && isNext();
