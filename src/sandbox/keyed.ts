@@ -79,12 +79,13 @@ const TYPES: Readonly<Record<string, string>> = { 'page.js': 'text/javascript', 
  * @param base path that all addresses of the page begin with
  */
 function pageFile(name: string, base: string): Answer {
-  const text = (type: string, body: string): Answer => ({
+  const text = (type: string, body: string, more = {}): Answer => ({
     status: 200,
-    headers: { 'content-type': `${type}; charset=utf-8` },
+    headers: { 'content-type': `${type}; charset=utf-8`, ...more },
     body,
   });
-  if (name === 'icon.svg') return text('image/svg+xml', ICON);
+  // Browsers ask for it whenever the address changes, which is with each key pressed in the search.
+  if (name === 'icon.svg') return text('image/svg+xml', ICON, { 'cache-control': 'private, max-age=86400' });
   if (!Object.hasOwn(TYPES, name)) return text('text/html', documentOf(base));
   const file = PLACES.map((place) => new URL(place + name, import.meta.url)).find((url) => existsSync(url));
   if (file !== undefined) return text(TYPES[name]!, readFileSync(file, 'utf8'));

@@ -52,6 +52,13 @@ describe('who may open it', () => {
     },
   );
 
+  test('only the icon is kept by a browser, which otherwise asks for it with each key pressed in a search', async ({
+    sandbox,
+  }) => {
+    const icon = await ask(sandbox, 'icon.svg', {});
+    expect(icon.headers['cache-control']).toBe('private, max-age=86400');
+  });
+
   test('each start has a key of its own', async ({ sandbox, start }) => {
     const other = await start({ ports: { page: 0 } });
     const path = (one: Sandbox): string => new URL(one.pageUrl!).pathname;

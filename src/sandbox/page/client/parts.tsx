@@ -179,7 +179,7 @@ export function View<A>({ title, path, sum, search, back, tools, children, ...pr
       )}
       <Heading title={title}>
         <p class="quiet" data-testid="sum" aria-live={search ? 'polite' : undefined}>
-          {data && sum(data)}
+          {data ? sum(data) : error === undefined && 'reading…'}
         </p>
       </Heading>
       {tools}
@@ -223,12 +223,15 @@ function Pager({ route, found }: { route: Route; found: number }) {
   const { page } = route;
   const pages = Math.ceil(found / PAGE_SIZE);
   if (pages <= 1 && page === 1) return null;
-  const [first, last] = [(page - 1) * PAGE_SIZE + 1, page * PAGE_SIZE].map((n) => count(Math.min(found, n)));
+  const [first, last] = [(page - 1) * PAGE_SIZE + 1, Math.min(found, page * PAGE_SIZE)];
+  const link = (name: string, to: number) => <Link to={{ ...route, page: to }}>{name}</Link>;
   return (
     <nav class="row" aria-label="Pages">
-      {page > 1 && <Link to={{ ...route, page: Math.min(page - 1, pages) }}>Previous</Link>}
-      <span>{`${first}–${last} of ${count(found)}`}</span>
-      {page < pages && <Link to={{ ...route, page: page + 1 }}>Next</Link>}
+      {page > 1 && link('First', 1)}
+      {page > 1 && link('Previous', Math.max(1, Math.min(page - 1, pages)))}
+      <span>{`${page > pages ? 'none' : `${count(first)}–${count(last)}`} of ${count(found)}`}</span>
+      {page < pages && link('Next', page + 1)}
+      {page < pages && link('Last', pages)}
     </nav>
   );
 }
