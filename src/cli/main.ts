@@ -90,13 +90,13 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   /** Prints an error; its exit code is that of the command. */
   const report = async (thrown: unknown): Promise<void> => {
     const { CommanderError } = await import('commander');
-    const { errorLines } = await import('./output/summary.js');
-    const { commandsOf } = await import('./advice/commands.js');
     let error = thrown;
     if (thrown instanceof CommanderError) {
       if (thrown.exitCode === 0) return; // --help, --version
       error = (await import('./commands/usage.js')).usageError(thrown, parsing.get(thrown)!);
     }
+    const { errorLines } = await import('./output/summary.js');
+    const { commandsOf } = await import('./advice/commands.js');
     const early = { json: argv.includes('--json'), debug: argv.includes('--debug') };
     const commands = context?.commands ?? commandsOf({ argv, world });
     const { text, exit } = errorLines(error, context?.flags ?? early, commands, world.platform);
