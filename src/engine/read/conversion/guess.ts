@@ -6,6 +6,7 @@ import { type CellType, SOME_ZONE } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { count } from '../../util/numbers.js';
 import { type Evidence, list } from '../wording.js';
+import { TEXT_TYPES } from './texts.js';
 import { remembered } from './type.js';
 import { converterOf, isSameStyle, sentAs, TYPES } from './types.js';
 
@@ -66,7 +67,8 @@ export function guessOf(cells: readonly string[]): string[] {
   const texts = [...new Set(cells.slice(0, FIRST_CELLS))].filter(({ length }) => length <= LONGEST);
   const types = new Set<string>();
   for (const text of texts) {
-    for (const type of TYPES.flatMap(({ guess }) => guess?.(text) ?? [])) {
+    const tried = /\d/.test(text) ? TYPES : TEXT_TYPES; // all others have digits
+    for (const type of tried.flatMap(({ guess }) => guess?.(text) ?? [])) {
       if (types.size < MOST_TYPES && !types.has(type) && reads(type, text) !== null) types.add(type);
     }
   }

@@ -5,12 +5,13 @@ import { BadType, type Reader, type TypeOfColumn } from './type.js';
 
 const PLAIN_WORDS = ['true/false', 'yes/no', 'y/n', 'on/off', '1/0'];
 
-/** Types for the words of other languages and of spreadsheets, the commonest first. */
-export const BOOLEAN_TYPES: readonly CellType[] = [
+/** The words of other languages and of spreadsheets, the commonest first. */
+const OTHER_WORDS = [
   ...['ja/nein', 'j/n', 'oui/non', 'sí/no', 'si/no', 'sim/não', 'sim/nao', 'ja/nee', 'ja/nej', 'tak/nie'],
   ...['ano/ne', 'да/нет', 'wahr/falsch', 'vrai/faux', 'verdadero/falso', 'vero/falso'],
   ...['aktiv/inaktiv', 'active/inactive', 'enabled/disabled'],
-].map((pair) => `boolean:${pair}` as const);
+];
+export const BOOLEAN_TYPES: readonly CellType[] = OTHER_WORDS.map((pair) => `boolean:${pair}` as const);
 
 const reader = (read: Reader['read']): Reader => ({ read, cause: () => ({ code: 'form' }) });
 
@@ -27,6 +28,8 @@ function words(pairs: readonly string[]): Reader {
   return reader((text) => known.get(text) ?? known.get(text.toLowerCase()) ?? null);
 }
 
+const ANY_WORDS = words([...PLAIN_WORDS, ...OTHER_WORDS]);
+
 export const TEXT_TYPES: readonly TypeOfColumn[] = [
   {
     name: 'string',
@@ -41,7 +44,7 @@ export const TEXT_TYPES: readonly TypeOfColumn[] = [
     sent: 'boolean',
     noun: 'booleans',
     parse: (form) => words(form === null ? PLAIN_WORDS : [form]),
-    guess: (text) => (/\d/.test(text) ? [] : ['boolean', ...BOOLEAN_TYPES]),
+    guess: (text) => (/\d/.test(text) || ANY_WORDS.read(text) === null ? [] : ['boolean', ...BOOLEAN_TYPES]),
     examples: [
       ['boolean', 'true/false, yes/no, y/n, on/off, 1/0, in any case'],
       ['boolean:ja/nein', 'these two words, in any case'],
