@@ -191,6 +191,8 @@ describe('what a report says', () => {
       'Account production Region eu Host https://api.test Run run-1 Started 2026-11-22 05:00:00 UTC',
     );
     expect(text).toContain('Completed 997 100%');
+    const died = said({ stored: true, summary: null, status: 'crashed' });
+    expect(died).toContain('✗ crashed: its process died');
   });
 
   test('rows add up to those that were read', () => {

@@ -13,6 +13,7 @@ import { bare, sink } from '../../support/sink.js';
 const FRAME_MS = 80;
 const SHOW = '\u001b[?25h';
 const HIDE = '\u001b[?25l';
+const WRAP = '\u001b[?7h';
 const WIPE = '\r \u001b[J\r\u001b[K';
 
 const startLiveRegion = await liveRegion();
@@ -37,7 +38,8 @@ describe('startLiveRegion', () => {
   test('hides the cursor while it is drawn, shows it at the end, and leaves nothing behind', () => {
     const out = sink({ columns: 40 });
     const stop = startLiveRegion(out, () => ['one', 'two']);
-    expect(out.fresh().startsWith(HIDE)).toBe(true);
+    const drawn = out.fresh();
+    expect([drawn.startsWith(HIDE), drawn.includes(`\r${WRAP}`)]).toEqual([true, true]);
     stop();
     expect(out.fresh()).toBe(`${WIPE}${SHOW}`);
     expect([vi.getTimerCount(), out.listenerCount('resize')]).toEqual([0, 0]);

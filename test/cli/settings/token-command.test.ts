@@ -72,6 +72,14 @@ describe('the first line of its output is the token', () => {
   });
 });
 
+const isAlive = (pid: number): boolean => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
 describe('errors are named without any of its output', () => {
   it.each([
     ['it is not there', ['no-such-program-zq7'], /no-such-program-zq7 was not found$/],
@@ -108,9 +116,18 @@ describe('errors are named without any of its output', () => {
     );
   });
 
-  it('Ctrl-C ends it', async () => {
-    const stop = AbortSignal.abort('SIGINT');
-    await expect(ask(node('setInterval(() => {}, 1000)'), { stop })).rejects.toMatchObject({ exit: 130 });
+  it('Ctrl-C ends it, and is heard before it begins', async () => {
+    const [mark, stop] = [join(scratch(), 'pid'), new AbortController()];
+    const words = node(
+      `require('fs').writeFileSync(${JSON.stringify(mark)}, String(process.pid)); setInterval(() => {}, 1000)`,
+    );
+    const stopped = expect(ask(words, { stop: stop.signal })).rejects.toMatchObject({ exit: 130 });
+    await expect.poll(() => existsSync(mark) && Number(readFileSync(mark, 'utf8'))).toBeTruthy();
+    stop.abort('SIGINT');
+    await stopped;
+    const pid = Number(readFileSync(mark, 'utf8'));
+    await expect.poll(() => isAlive(pid)).toBe(false);
+    await expect(ask(words, { stop: stop.signal })).rejects.toMatchObject({ exit: 130 });
   });
 });
 

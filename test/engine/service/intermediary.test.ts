@@ -156,6 +156,7 @@ describe('interim replies', () => {
     ['100 with a header', 'HTTP/1.1 100 Continue\r\nServer: x\r\nx-request-id: i\r\n\r\n'],
     ['several of them', CONTINUE + HINTS + CONTINUE],
     ['102 of HTTP/1.0', 'HTTP/1.0 102 Processing\r\n\r\n'],
+    ['100 after an empty line', `\r\n${CONTINUE}`],
   ])('%s: skipped, and the connection is kept', async (_, interim) => {
     const server = await rawServer((socket, nth) => socket.write(interim + accepted(nth)));
     const answers = await ask(testClient(server.url), 3);
