@@ -41,11 +41,13 @@ function readAs(
 ): Line[] {
   // The command already writes a mapping file.
   if (wasTyped('--write-mapping')) return [];
-  const rows = `if the rows are ${kind} by ${column}`;
+  const rows = `if the rows are ${kind} by ${column || '""'}`;
   const identifiers = [column, company ?? column, ID_FIELD[kind], ID_FIELD.companies];
   // A flag is left out of the command; a rule of the file cannot be undone, so no command would work.
-  if (hasRule && wasTyped('--mapping') && !ruled(identifiers))
-    return [`${rows}: say so in the mapping file ("id"), and leave out its rules for identifiers`];
+  if (hasRule) {
+    const rules = ruled(identifiers) ? 'its rules and flags' : 'its rules';
+    return [`${rows}: say so in the mapping file ("id"), and leave out ${rules} for identifiers`];
+  }
   const without = ['--kind', '--id'];
   if (paths.length > 1) {
     const by = (command: string, more: string, flag: string) => {

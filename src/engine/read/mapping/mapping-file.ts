@@ -26,8 +26,8 @@ const name = text.min(1, 'must not be empty');
 
 /** What a mapping can set for all inputs, or for those of one kind. */
 const sectionShape = {
-  id: name.describe("The identifier's column."),
-  company_id: name.describe("The column of a user's company."),
+  id: text.describe("The identifier's column."),
+  company_id: text.describe("The column of a user's company."),
   map: z.record(text, name).describe('Column to metadata key. A column that is not named keeps its name.'),
   include: z.array(name).describe('Only these columns become metadata.'),
   exclude: z.array(name).describe('Columns that are left out.'),
@@ -73,7 +73,7 @@ const mappingSchema = z
     $schema: text.describe('Address of this schema, for editors.'),
     kind: z.enum(WORDS.kind).describe('What the rows are.'),
     ...sectionShape,
-    user_id: name.describe(
+    user_id: text.describe(
       "The column of a user's identifier, where companies and users are imported together.",
     ),
     ...factsShape,

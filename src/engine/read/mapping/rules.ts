@@ -46,15 +46,18 @@ const override = <T>(below: Pairs<T> = [], above: Pairs<T> = []): [string, T][] 
 
 /** The rules that mapping files and flags state for each kind, without defaults and without `set`. */
 export function statedBy(files: readonly Mapping[], flags: SomeRules): Stated {
+  const inFiles = (kind: Kind): SomeRules[] =>
+    [undefined, kind].map((one) => files.find((file) => file.kind === one)?.rules ?? {});
+  const merged = (all: readonly SomeRules[]): MappingRules => all.reduce<MappingRules>(mergeRules, NO_RULES);
   const of = (kind: Kind): SomeRules => {
-    const ruling = [undefined, kind].map((one) => files.find((file) => file.kind === one)?.rules ?? {});
-    const all = [...ruling, flags].reduce<MappingRules>(mergeRules, NO_RULES);
+    const ruling = [...inFiles(kind), flags];
     const isStated = (rule: string): boolean =>
-      rule !== 'set' && [...ruling, flags].some((rules) => rules[rule as keyof MappingRules] !== undefined);
-    return Object.fromEntries(Object.entries(all).filter(([rule]) => isStated(rule)));
+      rule !== 'set' && ruling.some((rules) => rules[rule as keyof MappingRules] !== undefined);
+    return Object.fromEntries(Object.entries(merged(ruling)).filter(([rule]) => isStated(rule)));
   };
   return {
     rules: { companies: of('companies'), users: of('users') },
+    files: { companies: merged(inFiles('companies')), users: merged(inFiles('users')) },
     columns: files.length > 0 || flags.infer !== undefined,
   };
 }
