@@ -39,9 +39,11 @@ export async function run(asked: Options, context: Context): Promise<Ended> {
     if (isAsked || reads.length > 0) throw error;
     throw await (await import('../guide/mapping.js')).withBeside(error, asked.paths, context);
   });
-  if (again) {
-    const last = toRun('The same import without questions', context.commands.again(again));
-    await writeOut(context.stderr, `${safeHint(last, context.platform)}\n`);
+  if (again !== undefined) {
+    const { ANSWER_AGAIN } = await import('../guide/mapping.js');
+    const last = again ? { do: 'The same import without questions', again } : ANSWER_AGAIN;
+    const text = toRun(last.do, context.commands.again(last.again));
+    await writeOut(context.stderr, `${safeHint(text, context.platform)}\n`);
   }
   return ended;
 }

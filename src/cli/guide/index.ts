@@ -175,7 +175,7 @@ async function finish({ asked, sources, final, done, reads }: Finish, ask: Promp
   const again = mappings.againFor({ ...done, saved, skipsInvalid });
   if (!sends) {
     const error = new NotConfirmedError('nothing was sent');
-    throw hinted(error, again ? { do: 'to send it', again } : 'save the answers, and import with them');
+    throw hinted(error, again ? { do: 'to send it', again } : mappings.ANSWER_AGAIN);
   }
   return {
     options: skipsInvalid ? { ...final, invalid: 'any' as const } : final,

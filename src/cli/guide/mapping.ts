@@ -150,6 +150,12 @@ export interface Answered {
   skipsInvalid: boolean;
 }
 
+/** What to do where no command says the answers. */
+export const ANSWER_AGAIN = {
+  do: 'no flags say answers for both kinds; to answer again, and save them',
+  again: { plus: ['--guide'] },
+};
+
 /** The same import as one command; null if flags cannot say it: they are for all inputs, and not for each kind. */
 export function againFor({ flags, mapping, saved, skipsInvalid }: Answered): Changes | null {
   const plus = skipsInvalid ? ['--skip-invalid'] : [];
