@@ -1,12 +1,11 @@
 /**
  * `profiles completion <shell>`: prints a script for the shell, which calls a hidden command at each Tab. That says what can
- * be typed next: from the command tree, the table of options, and what this machine knows.
+ * be typed next: from the command tree, the table of options, the config file, and the columns of an input.
  */
 import { existsSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { LOOKUP_LISTS } from '../../engine/service/names.js';
-import type { State } from '../../engine/state/state.js';
 import { readSmallFile } from '../../engine/util/read-small-file.js';
 import type { Context } from '../context.js';
 import * as table from '../options/index.js';
@@ -55,8 +54,8 @@ const WORD = /(?:[^\s'"\\]|\\.|'[^']*(?:'|$)|"(?:\\.|[^"\\])*(?:"|\\?$)|\\$)+/gs
 const PART = /'([^']*)(?:'|$)|"((?:\\.|[^"\\])*)(?:"|(\\?)$)|\\(.)|(?:[^'"\\]+|\\$)/gs;
 
 /**
- * In zsh, a colon ends a value and starts its description unless it is escaped, and job ids contain colons.
- * The script of tab 0.0.22 loses the backslash: zsh 5.9 would complete `urn` for `urn:job:77`.
+ * In zsh, a colon ends a value and starts its description unless it is escaped, and names of columns may have colons.
+ * The script of tab 0.0.22 loses the backslash: zsh 5.9 would complete `size` for `size:2024`.
  */
 const ZSH_COLON = { theirs: '{comp//:/\\:}', ours: '{comp//:/\\\\:}' };
 
@@ -88,24 +87,22 @@ type Suggestion = readonly [value: string, description: string];
 type Position = { command: Command; operands: string[]; context: Context };
 
 /**
- * Some shells expand completions like typed words. Ids come from the service and columns from a file, so values with
+ * Some shells expand completions like typed words. Columns come from a file, so values with
  * characters that a shell may interpret are not suggested.
  */
 const isPlain = (value: string): boolean => /^[\p{L}\p{M}\p{N}_.:@%+=/-]+$/u.test(value);
 
 /** Bits of a directive, which the scripts of cobra and `@bomb.sh/tab` read. */
-const DIRECTIVE = { noSpace: 2, noFiles: 4, keepOrder: 32 };
+const DIRECTIVE = { noSpace: 2, noFiles: 4 };
 
 /** @param words of the line; the last one is being typed */
 async function suggest(words: readonly string[], { command: running, load }: Tree, context: Context) {
   const before = words.slice(0, -1);
   const isEnded = before.includes('--');
   const typed = table.typedIn(before);
-  // `--config` and `--state` in the typed line apply to these look-ups, too.
-  for (const name of ['config', 'state'] as const) {
-    const given = typed.flags.findLast(([long]) => long === `--${name}`)?.[1];
-    if (given) context.flags[name] = given[1] ?? given[0]!.replace(/^[^=]*=/, '');
-  }
+  // `--config` in the typed line applies to these look-ups, too.
+  const given = typed.flags.findLast(([long]) => long === '--config')?.[1];
+  if (given) context.flags.config = given[1] ?? given[0]!.replace(/^[^=]*=/, '');
   let command = running;
   while (command.parent) command = command.parent;
   const operands = [typed.command ?? [], typed.paths].flat();
@@ -147,11 +144,9 @@ async function suggest(words: readonly string[], { command: running, load }: Tre
     ? option.type.kind === 'path' || option.complete === 'folders'
     : !isFlag && takesFile(at);
   const isOpen = option?.complete === 'column=' || option?.complete === 'settings'; // the value is not whole
-  const isOrdered = ['job', 'resume', 'runs'].includes(path) || option?.complete === 'runs'; // newest first
-  const bits = [isOpen && DIRECTIVE.noSpace, !files && DIRECTIVE.noFiles, isOrdered && DIRECTIVE.keepOrder];
   return {
     values: (await look()).filter(([each]) => each.startsWith(current) && isPlain(each)),
-    directive: bits.reduce<number>((sum, bit) => sum + Number(bit), 0),
+    directive: (isOpen ? DIRECTIVE.noSpace : 0) + (files ? 0 : DIRECTIVE.noFiles),
   };
 }
 
@@ -181,7 +176,6 @@ const SOURCES: Readonly<Record<NonNullable<table.Entry['complete']>, Find>> = {
   // The user types the value after the `=`.
   'column=': async (at) => named((await columns(at)).map((column) => `${column}=`)),
   columns: async (at) => named(await columns(at)),
-  runs: (at) => runs(at),
   accounts: async ({ context }) => named(Object.keys((await config(context)).accounts ?? {})),
   regions: async ({ context }) => {
     const { regions, accounts } = await config(context);
@@ -204,14 +198,6 @@ const first =
 /** Values of arguments, by the path of the command. */
 const OPERANDS: Readonly<Record<string, Find>> = {
   lookups: first(() => named(LOOKUP_LISTS.map((list) => list.replaceAll('_', '-')))),
-  job: async ({ operands, context }) => {
-    const jobs = await inState(context, (state) => state.jobs.all());
-    return jobs
-      .filter(({ job_id }) => !operands.includes(job_id))
-      .map(({ job_id, kind, status, submitted_at }) => [job_id, `${kind}, ${status}, ${submitted_at}`]);
-  },
-  resume: first((at) => runs(at, ({ finished }) => !finished)),
-  runs: first((at) => runs(at)),
   completion: first(() => named(SHELLS)),
   help: first(({ command }) => {
     const topics = Object.entries(TEXTS.topics).map(([name, { summary }]): Suggestion => [name, summary]);
@@ -244,21 +230,4 @@ async function config(context: Context): Promise<ConfigFile> {
   const path = configLocation(context, context.flags).value;
   const text = await readSmallFile(path, context.stop).catch(() => '{}');
   return JSON.parse(text.toString()) as ConfigFile;
-}
-
-/** Reads the state without creating one. At most 50: a longer list would not help. */
-async function inState<T>(context: Context, look: (opened: State) => Promise<T[]>): Promise<T[]> {
-  const { statePlace } = await import('./recorded.js');
-  if (!(await statePlace(context)).exists) return [];
-  return (await look(await context.state())).slice(0, 50);
-}
-
-async function runs(
-  { context }: Position,
-  isMeant: (run: { finished: boolean }) => boolean = () => true,
-): Promise<Suggestion[]> {
-  const found = await inState(context, async (state) => (await state.runs.all()).filter(isMeant));
-  return found.map(({ run, kinds, status, started_at }) => {
-    return [run, `${kinds.join(' and ')}, ${status}, ${started_at}`];
-  });
 }

@@ -11,7 +11,7 @@ export const usage = (message: string, hint?: string): UsageError => new UsageEr
 export type Flags = Record<string, unknown>;
 
 /** Where completion finds values on this machine. `column=` completes only the left side of a pair. */
-export type Source = 'regions' | 'accounts' | 'runs' | 'columns' | 'column=' | 'settings' | 'folders';
+export type Source = 'regions' | 'accounts' | 'columns' | 'column=' | 'settings' | 'folders';
 
 export interface Option {
   // biome-ignore lint/suspicious/noExplicitAny: a table holds options of all types

@@ -98,7 +98,7 @@ export const OTHERS = {
   watch: row(FLAG, { commands: ['job'] }),
   refresh: row(FLAG, { commands: ['jobs'] }),
   unchanged: row(FLAG, { commands: HISTORY }),
-  forget: row(text('run'), { complete: 'runs', commands: ['runs'] }),
+  forget: row(text('run'), { commands: ['runs'] }),
   failed: row(FLAG, { commands: ['resume'] }),
   to: row(text('url'), { commands: ['state migrate'] }),
   unset: row(text('key'), { repeatable: true, commands: IDENTIFY }),

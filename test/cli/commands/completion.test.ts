@@ -1,9 +1,9 @@
-import { existsSync, readdirSync } from 'node:fs';
+import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { splitLine } from '../../../src/cli/commands/completion.js';
 import { cli, scratch } from '../../support/cli.js';
-import { DONE_RUN, EVIL_JOB, JOB, knownMachine, OPEN_RUN, URI_JOB } from './completion/known.js';
+import { knownMachine } from './completion/known.js';
 
 interface Offer {
   values: string[];
@@ -20,10 +20,9 @@ async function offer(words: string[], cwd: string): Promise<Offer> {
 }
 
 const NO_FILES = 4;
-const NEWEST_FIRST = 32 + NO_FILES;
 
-describe('what is offered', async () => {
-  const cwd = await knownMachine();
+describe('what is offered', () => {
+  const cwd = knownMachine();
   const APAC = ['base_url', 'lookup_base_url', 'token'].map((key) => `regions.apac.${key}`);
   const rows: [words: string[], values: string[], directive: number][] = [
     [['conf'], ['config'], NO_FILES],
@@ -37,12 +36,7 @@ describe('what is offered', async () => {
     [['--region=sand'], ['sandbox'], NO_FILES],
     [['jobs', '--region', ''], ['default', 'eu', 'sandbox', 'apac'], NO_FILES],
     [['jobs', '--account', 'prod'], ['production'], NO_FILES],
-    [['--region', 'eu', 'job', 'job-'], [JOB], NEWEST_FIRST],
-    [['job', URI_JOB, 'job-'], [JOB], NEWEST_FIRST],
-    [['job', JOB, JOB.slice(0, 5)], [], NEWEST_FIRST],
-    [['resume', ''], [OPEN_RUN], NEWEST_FIRST],
-    [['runs', 'run-d'], [DONE_RUN], NEWEST_FIRST],
-    [['runs', '--forget', 'run-d'], [DONE_RUN], NEWEST_FIRST],
+    [['job', ''], [], NO_FILES],
     [['import', ''], [], 0],
     [['import', 'x.csv', ''], [], 0],
     [['import', '--mapping', ''], [], 0],
@@ -51,7 +45,7 @@ describe('what is offered', async () => {
     [['import', '--no-wa'], ['--no-wait'], NO_FILES],
     [['import', '--kind', ''], ['companies', 'users'], NO_FILES],
     [['import', '--json', '--kind=u'], ['users'], NO_FILES],
-    [['import', 'companies.csv', '--id', ''], ['company_id', 'plan_tier'], NO_FILES],
+    [['import', 'companies.csv', '--id', ''], ['company_id', 'plan_tier', 'urn:size'], NO_FILES],
     [['import', 'companies.csv', '--type', 'plan'], ['plan_tier='], NO_FILES + 2],
     [['import', 'odd name.csv', '--exclude', 'c'], ['company_id', 'color'], NO_FILES],
     [['import', 'nowhere.csv', '--id', ''], [], NO_FILES],
@@ -82,43 +76,21 @@ describe('what is offered', async () => {
     expect(values).toEqual(expect.arrayContaining(['--data', '--json']));
     expect(values).not.toContain('--memory');
   });
-  it('no values that a shell could interpret', async () => {
-    const { values } = await offer(['job', ''], cwd);
-    expect(values.sort()).toEqual([JOB, URI_JOB].sort());
-    expect(values).not.toContain(EVIL_JOB);
-  });
   it('a whole line works like words', async () => {
-    const line = 'profiles --region eu job job-';
+    const line = 'profiles --region eu lookups emb';
     const { stdout } = await cli(['completion', 'complete', '--line', line], { cwd });
-    expect(stdout).toMatch(/^job-0a1b2c\tcompanies, completed, 2026-01-15T00:00:00\.000Z\n:36\n$/);
+    expect(stdout).toMatch(/^embeds\t\n:4\n$/);
   });
-  it('the config and the state that the line names', async () => {
-    const elsewhere = scratch();
-    const words = [
-      '--state',
-      join(cwd, '.state'),
-      '--config',
-      join(cwd, '.config', 'profiles', 'config.json'),
-    ];
-    expect((await offer([...words, 'job', 'job-'], elsewhere)).values).toEqual([JOB]);
-    expect((await offer([...words, 'jobs', '--region', 'ap'], elsewhere)).values).toEqual(['apac']);
+  it('the config that the line names', async () => {
+    const words = ['--config', join(cwd, '.config', 'profiles', 'config.json')];
+    expect((await offer([...words, 'jobs', '--region', 'ap'], scratch())).values).toEqual(['apac']);
   });
 });
 
-describe('a machine without config and state', () => {
-  it('gets no suggestions, no messages, and no files', async () => {
-    const cwd = scratch();
-    for (const words of [
-      ['job', ''],
-      ['runs', ''],
-      ['resume', ''],
-    ]) {
-      expect(await offer(words, cwd)).toEqual({ values: [], directive: NEWEST_FIRST });
-    }
-    expect(await offer(['jobs', '--account', ''], cwd)).toEqual({ values: [], directive: NO_FILES });
-    expect(existsSync(join(cwd, '.state'))).toBe(false);
-    expect(readdirSync(cwd)).toEqual([]);
-  });
+it('a machine without config gets no suggestions, no messages, and no files', async () => {
+  const cwd = scratch();
+  expect(await offer(['jobs', '--account', ''], cwd)).toEqual({ values: [], directive: NO_FILES });
+  expect(readdirSync(cwd)).toEqual([]);
 });
 
 describe('scripts', () => {

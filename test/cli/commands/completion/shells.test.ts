@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { cli } from '../../../support/cli.js';
-import { JOB, knownMachine, URI_JOB } from './known.js';
+import { knownMachine } from './known.js';
 import { openShell, type Shell } from './pty.js';
 
 const installed = (shell: string): boolean => spawnSync(shell, ['--version']).status === 0;
@@ -19,14 +19,14 @@ const LINES: [what: string, typed: string, completed: string][] = [
   ['the value of a flag', 'profiles jobs --region san', 'profiles jobs --region sandbox '],
   ['the value of a flag behind =', 'profiles jobs --region=san', 'profiles jobs --region=sandbox '],
   ['a lookup list', 'profiles lookups check', 'profiles lookups checklists '],
-  ['a job id', 'profiles job job-0', `profiles job ${JOB} `],
+  ['a column', 'profiles import companies.csv --id plan', 'profiles import companies.csv --id plan_tier '],
   ['a file name', 'profiles import compa', 'profiles import companies.csv '],
 ];
 
 let cwd = '';
 let env: NodeJS.ProcessEnv = {};
 beforeAll(async () => {
-  cwd = await knownMachine();
+  cwd = knownMachine();
   const bin = join(cwd, 'bin');
   mkdirSync(bin);
   const program = resolve(import.meta.dirname, '../../../../bin/profiles.js');
@@ -70,7 +70,11 @@ describe.skipIf(!installed('bash'))('bash', () => {
     expect(await shell.press(typed)).toBe(completed);
   });
   it.each([
-    ['an id with the colons that part words', 'profiles job urn:jo', `profiles job ${URI_JOB} `],
+    [
+      'a column with a colon, which parts words',
+      'profiles import companies.csv --id urn:s',
+      'profiles import companies.csv --id urn:size ',
+    ],
     [
       'a column, behind an input whose name has a space',
       'profiles import "odd name.csv" --id col',
@@ -112,8 +116,10 @@ describe.skipIf(!installed('zsh'))('zsh', () => {
   it.each(LINES)('%s', async (_, typed, completed) => {
     expect(await shell.press(typed)).toBe(completed);
   });
-  it('an id with colons', async () => {
-    expect(await shell.press('profiles job urn')).toBe(`profiles job ${URI_JOB} `);
+  it('a column with a colon', async () => {
+    expect(await shell.press('profiles import companies.csv --id urn')).toBe(
+      'profiles import companies.csv --id urn:size ',
+    );
   });
 });
 
