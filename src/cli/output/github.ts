@@ -113,58 +113,54 @@ export function stepOutputs({ summary, rejects, resume, next }: Facts, cwd: stri
     .join('');
 }
 
-/** Space for the sentences that say what was cut. */
-const CUT_BYTES = 200;
-
 const bytes = (text: string): number => Buffer.byteLength(text);
 
 /**
  * The outcome, totals, causes, jobs with their lines, and next steps. Empty if not even the short parts fit.
- * @param maxBytes limit in UTF-8 bytes. Longer tables are cut after a row
+ * @param maxBytes limit in UTF-8 bytes. Until the text fits, its longer tables are cut to half of their rows: readers
+ * need the totals and the next command
  */
 export function markdown(facts: Facts, form: Form, maxBytes: number): string {
+  for (let most = Math.max(facts.causes.length, facts.jobs.length); ; most = Math.floor(most / 2)) {
+    const text = markdownWith(facts, form, most);
+    if (bytes(text) <= maxBytes) return text;
+    if (most === 0) return '';
+  }
+}
+
+function markdownWith(facts: Facts, form: Form, most: number): string {
   const { summary, rows, causes, jobs } = facts;
   const shown = rows.filter(({ name, rows }) => name !== 'filtered' || rows > 0);
   const names = ['#read', ...shown.map(({ name }) => `#${name}`)];
   const totals = table(names, [[summary.rows.read, ...shown.map(({ rows }) => rows)].map(grouped)]);
-  const head = `### Import ${summary.kinds.join(' and ')}: ${summary.status}\n\n${totals.join('')}\n`;
-  const next = nextText(facts);
-  // Only these tables are cut, because readers need the totals and the next command.
-  let left = maxBytes - bytes(head + next) - CUT_BYTES;
-  /** The rows that fit, and a sentence about the others. */
-  const cut = (noun: string, heads: readonly string[], rows: readonly (readonly string[])[]): string => {
-    if (rows.length === 0) return '';
-    const [names = '', rule = '', ...lines] = table(heads, rows);
-    left -= bytes(`${names}${rule}\n`);
-    const fits = lines.findIndex((line) => {
-      left -= bytes(line);
-      return left < 0;
-    });
-    const kept = fits < 0 ? lines : lines.slice(0, fits);
-    const more = lines.length - kept.length;
-    return `${names}${rule}${kept.join('')}\n${more > 0 ? `and ${count(more, `more ${noun}`)}\n\n` : ''}`;
+  const cut = <T>(noun: string, heads: readonly string[], all: readonly T[], cells: (one: T) => string[]) => {
+    const more = Math.max(0, all.length - most);
+    const rows = table(heads, all.slice(0, most).map(cells));
+    return all.length === 0 ? '' : `${rows}\n${more > 0 ? `and ${count(more, `more ${noun}`)}\n\n` : ''}`;
   };
-  const rejected = causes.map(({ file, text, rows, hint }) => [
-    ...[cell(file), cell(text[form]), grouped(rows), cell(hint ?? '')],
-  ]);
-  const followed = jobs.map(({ id, status, reason, completed, total, ranges }) => [
-    ...[cell(id), cell(reason === null ? status : `${status}: ${reason[form]}`)],
-    ...[`${grouped(completed)} of ${grouped(total)}`, cell(linesOf(ranges, true))],
-  ]);
-  const text = [
-    head,
-    cut('cause', ['file', 'cause of rejection', '#rows', 'hint'], rejected),
-    cut('job', ['job', 'status', '#rows', 'lines'], followed),
-    next,
+  return [
+    `### Import ${summary.kinds.join(' and ')}: ${summary.status}\n\n${totals}\n`,
+    cut('cause', ['file', 'cause of rejection', '#rows', 'hint'], causes, ({ file, text, rows, hint }) => [
+      ...[cell(file), cell(text[form]), grouped(rows), cell(hint ?? '')],
+    ]),
+    cut(
+      'job',
+      ['job', 'status', '#rows', 'lines'],
+      jobs,
+      ({ id, status, reason, completed, total, ranges }) => [
+        ...[cell(id), cell(reason === null ? status : `${status}: ${reason[form]}`)],
+        ...[`${grouped(completed)} of ${grouped(total)}`, cell(linesOf(ranges, true))],
+      ],
+    ),
+    nextText(facts),
   ].join('');
-  return bytes(text) <= maxBytes ? text : '';
 }
 
-/** The lines of a table. Columns with a `#` before their name are aligned to the right. */
-function table(heads: readonly string[], rows: readonly (readonly string[])[]): string[] {
+/** A table. Columns with a `#` before their name are aligned to the right. */
+function table(heads: readonly string[], rows: readonly (readonly string[])[]): string {
   const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |\n`;
   const rule = heads.map((head) => (head.startsWith('#') ? ' ---: |' : ' --- |')).join('');
-  return [line(heads.map((head) => head.replace('#', ''))), `|${rule}\n`, ...rows.map(line)];
+  return [line(heads.map((head) => head.replace('#', ''))), `|${rule}\n`, ...rows.map(line)].join('');
 }
 
 /** The next steps in a code block. Its fence is longer than any run of backticks in the text. */

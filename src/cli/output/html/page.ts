@@ -29,7 +29,7 @@ const POLICY = new Html(
   `default-src 'none'; style-src 'sha256-${createHash('sha256').update(CSS).digest('base64')}'; img-src data:; base-uri 'none'; form-action 'none'`,
 );
 
-/** A pattern for unsent rows and waits, so that they differ in more than color. */
+/** A pattern for waits, so that they differ in more than color. */
 const PATTERNS = html`<svg class="patterns" aria-hidden="true"><defs><pattern id="hatch" width="7" height="7" patternUnits="userSpaceOnUse" patternTransform="rotate(45)"><rect class="space" x="0" y="0" width="7" height="7"/><line class="stripe" x1="0" y1="0" x2="0" y2="7"/></pattern></defs></svg>`;
 
 const MOST_BYTES = 1_048_576;

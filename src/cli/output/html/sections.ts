@@ -42,34 +42,16 @@ function next({ next, facts, failure }: Session, form: Form, most: number): Part
   return m.list(items, most, 'command', 'plain next');
 }
 
-function rows({ facts: found, status }: Session, _: Form, most: number): Part {
+function rows({ facts: found }: Session, _: Form, most: number): Part {
   if (!found) return null;
   const { read } = found.summary.rows;
-  const isPlan = facts.isOnlyPlanned(status);
-  const classes = found.rows
-    .filter(({ alone }) => alone > 0)
-    .map((row) => ({ ...row, kind: isPlan && row.name === 'unsent' ? 'planned' : (row.name as string) }));
-  let x = 0;
-  const bars = classes.map(({ kind, alone }) => {
-    const width = (alone / Math.max(1, read)) * 1_000;
-    const rect = html`<rect class="${kind}" x="${x.toFixed(1)}" y="0" width="${Math.max(4, width - 2).toFixed(1)}" height="24"/>`;
-    x += width;
-    return rect;
-  });
-  const swatch = (kind: string): Part =>
-    kind !== '' &&
-    html`<svg class="swatch" viewBox="0 0 10 10" aria-hidden="true"><rect class="${kind}" x="0" y="0" width="10" height="10"/></svg>`;
-  const legend = m.table({
-    ...{ kind: 'legend', caption: `What became of ${count(read, 'row')}`, most, noun: 'class' },
+  const classes = found.rows.filter(({ alone }) => alone > 0);
+  return m.table({
+    ...{ kind: '', caption: `What became of ${count(read, 'row')}`, most, noun: 'class' },
     heads: ['Outcome', 'Rows|number', 'Share|number', 'Meaning|wide quiet'],
-    rows: [...classes, { kind: '', title: 'Read', alone: read, means: '' }],
-    cells: ({ kind, title, alone, means }) => [
-      [swatch(kind), title],
-      ...[grouped(alone), m.percent(alone, read), means],
-    ],
+    rows: [...classes, { title: 'Read', alone: read, means: '' }],
+    cells: ({ title, alone, means }) => [title, grouped(alone), m.percent(alone, read), means],
   });
-  return html`<svg class="sum" viewBox="0 0 1000 24" preserveAspectRatio="none" aria-hidden="true">${bars}</svg>
-${legend}`;
 }
 
 function rejected({ facts, stored }: Session, form: Form, most: number): Part {

@@ -15,7 +15,6 @@ export const CSS = `
   --submitted: light-dark(#6d64e8, #8f88f5);
   --rejected: light-dark(#d33a2c, #ef6a5e);
   --waiting: light-dark(#d99a2b, #d9a441);
-  --muted: light-dark(#a9aebb, #5d6270);
   --faint: light-dark(#d4d7df, #42464f);
   font: 15px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, "DejaVu Sans", sans-serif;
   -webkit-text-size-adjust: 100%;
@@ -60,15 +59,12 @@ thead th { border-top: 0; color: var(--quiet); font-size: 0.86rem; vertical-alig
 ul { margin: 0; padding-inline-start: 1.25rem; }
 ul.plain { list-style: none; padding: 0; }
 svg { display: block; forced-color-adjust: none; }
-.sum { width: 100%; height: 1.6rem; border-radius: 5px; margin-bottom: 0.75rem; }
-.swatch { display: inline-block; width: 0.75rem; height: 0.75rem; margin-inline-end: 0.55rem; border-radius: 3px; }
-.completed, .job.good { fill: var(--completed); }
-.submitted, .planned, .job.none { fill: var(--submitted); }
-.merged, .job.warn { fill: var(--waiting); }
-.unchanged { fill: var(--muted); }
-.filtered, .ground, .space { fill: var(--faint); }
-.rejected, .job.bad { fill: var(--rejected); }
-.unknown, .unsent, .wait { fill: url("#hatch"); }
+.job.good { fill: var(--completed); }
+.job.none { fill: var(--submitted); }
+.job.warn { fill: var(--waiting); }
+.ground, .space { fill: var(--faint); }
+.job.bad { fill: var(--rejected); }
+.wait { fill: url("#hatch"); }
 .patterns { position: absolute; width: 0; height: 0; }
 .stripe { stroke: var(--waiting); stroke-width: 6; }
 .time { width: 36%; }
@@ -95,7 +91,7 @@ svg { display: block; forced-color-adjust: none; }
   nav, .skip { display: none; }
   section { border: 0; border-radius: 0; border-top: 1px solid var(--line); padding: 0.9rem 0 0.4rem; margin: 0; }
   h2, caption { break-after: avoid; }
-  tr, li, .facts > div, .sum { break-inside: avoid; }
+  tr, li, .facts > div { break-inside: avoid; }
   svg, .tag, .next pre { -webkit-print-color-adjust: exact; print-color-adjust: exact; }
 }
 `;
