@@ -6,7 +6,7 @@
  */
 import type { Command, CommanderError } from 'commander';
 import { Exit, type ExitCode, OutputError } from '../engine/errors.js';
-import type { AnySpec, Flags, Tree, Wire } from './commands/command.js';
+import type { Flags, Spec, Tree, Wire } from './commands/command.js';
 import TEXTS from './commands/commands.json' with { type: 'json' };
 import type { Context, GlobalFlags, World } from './context.js';
 import { writeOut } from './output/terminal.js';
@@ -16,15 +16,12 @@ declare const PROFILES_VERSION: string | undefined;
 /** Set by the build from package.json. */
 export const VERSION = typeof PROFILES_VERSION === 'string' ? PROFILES_VERSION : '0.0.0-dev';
 
-const importing = () => import('./commands/import.js');
-
 /** What loads each command, in the order of help. */
-const LOAD: Readonly<Record<string, () => Promise<{ command: AnySpec }>>> = {
+const LOAD: Readonly<Record<string, () => Promise<{ command: Spec }>>> = {
   // What it needs is loaded for an import only, not for help.
-  import: async () => {
-    const options: AnySpec['options'] = async (...given) => (await importing()).options(...given);
-    return { command: { options, run: async (asked, context) => (await importing()).run(asked, context) } };
-  },
+  import: async () => ({
+    command: { run: async (line, context) => (await import('./commands/import.js')).run(line, context) },
+  }),
   inspect: () => import('./commands/inspect.js'),
   sandbox: () => import('./commands/sandbox.js'),
   doctor: () => import('./commands/doctor.js'),
@@ -78,8 +75,8 @@ export async function runCommand(argv: readonly string[], world: World): Promise
       const opened = createContext(world, flags as GlobalFlags, argv);
       context = opened;
       await checkFlags(path, flags, async () => (await opened.settings()).importDefaults);
-      const options = of.options ? await of.options(command.args, flags, opened) : command.args;
-      const ended = (await of.run!(options, opened, { command, load: loaderFor(command) })) ?? Exit.done;
+      const line = { words: command.args, flags };
+      const ended = (await of.run!(line, opened, { command, load: loaderFor(command) })) ?? Exit.done;
       const { exit, message } = typeof ended === 'object' ? ended : { exit: ended, message: undefined };
       code = exit;
       if (code === Exit.done || !opened.flags.json) return;

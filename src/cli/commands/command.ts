@@ -1,4 +1,4 @@
-/** A command is data: its words, examples, options, and what it runs. Its flags are in the table (`src/cli/options`). */
+/** A command is data: its words, examples, and what it runs. Its flags are in the table (`src/cli/options`). */
 import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
 import { nearest } from '../../engine/util/nearest.js';
@@ -24,24 +24,22 @@ export interface Tree {
   load(command: Command): Promise<void>;
 }
 
-/** `O`: what `options` makes of the words and flags; without it, the words. */
-export interface Spec<O = readonly string[]> {
+/** The words and flags of a command line, before the command has read them. */
+export interface Line {
+  words: readonly string[];
+  flags: Flags;
+}
+
+export interface Spec {
   /** For words that help does not list: the command itself says which one is wrong. */
   anyWords?: true;
   /** Another section of its help. */
   more?(): readonly string[];
   hidden?: true;
-  /** Turns words and flags into a checked object. @throws UsageError */
-  options?(words: readonly string[], flags: Flags, context: Context): O | Promise<O>;
-  /** Does the work and prints. Without it, the command only groups others. */
-  run?(options: O, context: Context, tree: Tree): Promise<Ended>;
-  commands?: Readonly<Record<string, AnySpec>>;
+  /** Checks the words and flags, does the work, and prints. Without it, the command only groups others. @throws UsageError */
+  run?(line: Line, context: Context, tree: Tree): Promise<Ended>;
+  commands?: Readonly<Record<string, Spec>>;
 }
-// biome-ignore lint/suspicious/noExplicitAny: each command has options of its own
-export type AnySpec = Spec<any>;
-
-/** Infers the type of the options. */
-export const spec = <O = readonly string[]>(of: Spec<O>): Spec<O> => of;
 
 type Texts = readonly string[];
 /** What help says of a command: its words (`<id>`, `[run]`) and what each is, examples that a test runs, and another section. */
@@ -49,15 +47,15 @@ type About = { summary: string; words?: Readonly<Record<string, string>>; exampl
 const aboutOf = (path: string): About => TEXTS[path as keyof typeof TEXTS];
 
 /** Makes the action of a command; `main` handles its errors. */
-export type Wire = (of: AnySpec) => (...commanderArguments: unknown[]) => Promise<void>;
+export type Wire = (of: Spec) => (...commanderArguments: unknown[]) => Promise<void>;
 
 /** Declares a command: its words, examples, and subcommands, with their options from the table. */
-export function declare(of: AnySpec, command: Command, wire: Wire): void {
+export function declare(of: Spec, command: Command, wire: Wire): void {
   add(of, command, wire);
   declareOptions(command);
 }
 
-function add(of: AnySpec, command: Command, wire: Wire): void {
+function add(of: Spec, command: Command, wire: Wire): void {
   const { summary, words = {}, examples = [], more = [] } = aboutOf(pathOf(command));
   command.description(summary);
   for (const [word, what] of Object.entries(words)) command.argument(word, what);
@@ -66,7 +64,7 @@ function add(of: AnySpec, command: Command, wire: Wire): void {
   addExamples(command, examples);
   for (const [name, child] of Object.entries(of.commands ?? {}))
     add(child, command.command(name, { hidden: child.hidden === true }), wire);
-  const group = spec({ run: async ([word]) => refuse(word, command) });
+  const group: Spec = { run: async ({ words: [word] }) => refuse(word, command) };
   command.allowExcessArguments(of.anyWords === true || of.run === undefined);
   command.action(wire(of.run ? of : group));
 }

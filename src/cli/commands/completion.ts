@@ -11,31 +11,31 @@ import type { Context } from '../context.js';
 import * as table from '../options/index.js';
 import { safeLine, writeOut } from '../output/terminal.js';
 import { BUILT_IN_REGIONS, type ConfigFile, configLocation, knownKeys } from '../settings/index.js';
-import { oneOf, print, spec, type Tree } from './command.js';
+import { oneOf, print, type Spec, type Tree } from './command.js';
 import SCRIPTS from './completion.json' with { type: 'json' };
 import TEXTS from './topics.json' with { type: 'json' };
 
 const SHELLS = ['bash', 'zsh', 'fish', 'powershell'] as const;
 
-export const command = spec({
-  options: ([word = '']) => oneOf('shell', word, SHELLS, { all: `available shells: ${SHELLS.join(', ')}` }),
-  run: async (shell, context) => {
+export const command: Spec = {
+  run: async ({ words: [word = ''] }, context) => {
+    const shell = oneOf('shell', word, SHELLS, { all: `available shells: ${SHELLS.join(', ')}` });
     const text = await scriptFor(shell);
     await print(context, { shell, script: text }, `${text}\n`, 0);
   },
   commands: {
-    complete: spec({
+    complete: {
       hidden: true,
-      options: (words, { line }) => (typeof line === 'string' ? splitLine(line).slice(1) : words),
       // Never fails, because completion cannot show an error.
-      run: async (words, context, tree) => {
-        const found = await suggest(words, tree, context).catch(() => ({ values: [], directive: 0 }));
+      run: async ({ words, flags: { line } }, context, tree) => {
+        const typed = typeof line === 'string' ? splitLine(line).slice(1) : words;
+        const found = await suggest(typed, tree, context).catch(() => ({ values: [], directive: 0 }));
         const lines = found.values.map(([value, about]) => `${value}\t${safeLine(about)}`);
         await writeOut(context.stdout, `${[...lines, `:${found.directive}`].join('\n')}\n`);
       },
-    }),
+    },
   },
-});
+};
 
 /**
  * Splits a line into words as a POSIX shell would, without running or expanding anything. The last word is the one being

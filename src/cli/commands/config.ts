@@ -11,25 +11,25 @@ import { canAsk, openPrompter } from '../prompts/index.js';
 import type { ConfigFile, Key, ReadConfig, Scalar } from '../settings/index.js';
 import * as settings from '../settings/index.js';
 import { parseValue } from '../settings/schema.js';
-import { print, say, spec } from './command.js';
+import { type Line, print, type Spec, say } from './command.js';
 import { change, givenKey, hostValue, init, openConfig, readAll, shown } from './config-init.js';
 import { list } from './list.js';
 
-export const command = spec({
+export const command: Spec = {
   commands: {
-    init: spec({ run: init }),
-    list: list({ find: inEffect }),
-    get: spec({ run: get }),
-    set: spec({ options: (words, _, context) => toSet(words, context), run: set }),
-    unset: spec({ run: unset }),
-    path: spec({
+    init: { run: init },
+    list: list(inEffect),
+    get: { run: get },
+    set: { run: set },
+    unset: { run: unset },
+    path: {
       run: async (_, context) => {
         const { value, origin } = settings.configLocation(context, context.flags);
         await printValue({ path: value, origin, exists: existsSync(value) }, value, context);
       },
-    }),
+    },
   },
-});
+};
 
 const asText = (value: Scalar): string => (Array.isArray(value) ? JSON.stringify(value) : String(value));
 
@@ -62,7 +62,7 @@ async function inEffect(_: unknown, context: Context) {
   return { records: [...records, ...inFile], fields: ['key', 'value', 'origin'], empty: 'nothing is set' };
 }
 
-async function get([name = '']: readonly string[], context: Context): Promise<void> {
+async function get({ words: [name = ''] }: Line, context: Context): Promise<void> {
   const { name: key, path: parts } = givenKey(name, context.flags);
   const { content, path } = await openConfig(context);
   const value = settings.valueAt(content, parts) ?? (key === 'region' ? 'default' : undefined);
@@ -76,11 +76,8 @@ async function get([name = '']: readonly string[], context: Context): Promise<vo
   await printValue({ key, value: safe }, asText(safe), context);
 }
 
-/** @param value null for a token: it is read later, after the file was checked */
-type ToSet = { key: Key; value: Scalar | null };
-
-/** @throws UsageError for a token on the command line, or for another key without a value */
-function toSet([name = '', text]: readonly string[], context: Context): ToSet {
+/** @returns `value`: null for a token, which is read later, after the file was checked @throws UsageError for a token on the command line, or for another key without a value */
+function toSet({ words: [name = '', text] }: Line, context: Context): { key: Key; value: Scalar | null } {
   const key = givenKey(name, context.flags);
   const visible = 'on the command line would be visible in ps and in your shell history';
   if (key.secret) {
@@ -101,7 +98,8 @@ function toSet([name = '', text]: readonly string[], context: Context): ToSet {
   return { key, value: parseValue(key, text) };
 }
 
-async function set({ key, value: given }: ToSet, context: Context): Promise<void> {
+async function set(line: Line, context: Context): Promise<void> {
+  const { key, value: given } = toSet(line, context);
   const config = await openConfig(context);
   refuseUnusable(key, given, config);
   const value = given ?? (await readSecret(key.name, context));
@@ -161,7 +159,7 @@ const NAME = '[A-Za-z0-9][\\w-]*';
 /** Groups that can be removed as a whole, such as an account or a region. */
 const GROUP = new RegExp(`^(?:accounts\\.${NAME}|(?:accounts\\.${NAME}\\.)?(?:import|regions\\.${NAME}))$`);
 
-async function unset([name = '']: readonly string[], context: Context): Promise<void> {
+async function unset({ words: [name = ''] }: Line, context: Context): Promise<void> {
   const config = await openConfig(context);
   const path = GROUP.test(name) ? name.split('.') : givenKey(name, context.flags).path;
   const key = path.join('.');

@@ -13,7 +13,7 @@ import { stopOnSignal, whileWaiting } from '../output/display.js';
 import { ago } from '../output/records.js';
 import { safeLine, stylesOn, terminalWidth, writeJson, writeOut } from '../output/terminal.js';
 import * as settings from '../settings/index.js';
-import { spec } from './command.js';
+import type { Spec } from './command.js';
 import { statePlace } from './recorded.js';
 
 const { Exit } = errors;
@@ -27,7 +27,7 @@ interface Finding {
   exit: errors.ExitCode;
 }
 
-export const command = spec({
+export const command: Spec = {
   run: async (_, context): Promise<errors.ExitCode> => {
     const { stdout, flags } = context;
     const findings: Finding[] = [];
@@ -47,7 +47,7 @@ export const command = spec({
     const codes = findings.map(({ exit }) => exit);
     return [Exit.usage, Exit.unauthorised, Exit.service].find((code) => codes.includes(code)) ?? Exit.done;
   },
-});
+};
 
 const found = (check: string, message: string, hint: string | null = null): Finding => {
   return { check, status: hint === null ? 'ok' : 'warn', message, hint, exit: Exit.done };

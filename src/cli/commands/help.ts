@@ -4,22 +4,22 @@ import { OPTIONS as FAULT_OPTIONS, FAULTS, WHEN } from '../../sandbox/faults.js'
 import { OPTIONS, usage } from '../options/index.js';
 import { twoColumns } from '../output/width.js';
 import { KEYS, sentence } from '../settings/index.js';
-import { print, spec, type Tree } from './command.js';
+import { print, type Spec, type Tree } from './command.js';
 import { furtherPage, furtherPages, settingsPage } from './help-page.js';
 import TEXTS from './topics.json' with { type: 'json' };
 
-export const command = spec({
+export const command: Spec = {
   // The words are not declared: the list of commands would show arguments only for this command.
   anyWords: true,
   more: () => [
     'Topics',
     twoColumns(Object.entries(TEXTS.topics).map(([name, { summary }]) => [name, summary])),
   ],
-  run: async (words, context, tree) => {
+  run: async ({ words }, context, tree) => {
     const help = await textAbout(words, tree);
     await print(context, { help }, `${help}\n`, 0);
   },
-});
+};
 
 /** What stands in the texts of topics where they name it in braces. */
 const TABLES: Readonly<Record<string, () => string | Promise<string>>> = {

@@ -5,7 +5,7 @@ import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { given, OTHERS, usage } from '../options/index.js';
 import { ago, pick } from '../output/records.js';
-import { type Flags, waiting } from './command.js';
+import { type Line, waiting } from './command.js';
 import { type List, type Listing, list } from './list.js';
 import { someOf, stateToRead } from './recorded.js';
 
@@ -24,52 +24,43 @@ const UNREAD = {
   selected: 'sent only some of the rows (--where, --limit), and which ones is not stored',
 };
 
-/** @param kinds to look among @param unchanged whether to search the inputs of imports for rows that were unchanged */
-type Options = { kinds: readonly Kind[]; id: string; unchanged: boolean };
+const ofKind = (kind: Kind) => list(finding([kind]));
 
-const optionsFor =
-  (kinds: readonly Kind[]) =>
-  ([id = '']: readonly string[], flags: Flags): Options => {
+export const command = list(finding(KINDS), { company: ofKind('companies'), user: ofKind('users') });
+
+/** @param kinds to look among */
+function finding(kinds: readonly Kind[]) {
+  return async ({ words: [id = ''], flags }: Line, context: Context, { form }: Listing): Promise<List> => {
     if (id === '') throw usage('the identifier is empty', 'profiles history <id>');
-    return { kinds, id, unchanged: given(OTHERS, flags).unchanged ?? false };
-  };
-
-const ofKind = (kind: Kind) => list({ options: optionsFor([kind]), find });
-
-export const command = list({
-  options: optionsFor(KINDS),
-  find,
-  commands: { company: ofKind('companies'), user: ofKind('users') },
-});
-
-async function find({ kinds, id, unchanged }: Options, context: Context, { form }: Listing): Promise<List> {
-  const { clock, cwd, cores } = context;
-  const { historyKeepMs: keepMs } = await context.settings();
-  const state = await stateToRead(context);
-  const { historyOf } = await import('../../engine/run/history.js');
-  const found = await waiting(`looking for ${id}`, context, async (stop) => {
-    const deps = { state, clock, cwd, stop, threads: Math.min(2, cores), keepMs, unchanged };
-    const all: (Awaited<ReturnType<typeof historyOf>> & { kind: Kind })[] = [];
-    for (const kind of kinds) all.push({ kind, ...(await historyOf(kind, id, deps)) });
-    return all;
-  });
-  const both = kinds.length > 1 ? ['kind'] : [];
-  const fields = [...both, ...FIELDS, ...(form === 'table' ? ['age'] : [])];
-  const records = found
-    .flatMap((one) => one.records.map((record) => ({ ...record, kind: SINGULAR[one.kind] })))
-    .sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
-    .map((record) => pick({ ...record, age: ago(clock.now() - Date.parse(record.at)) }, fields));
-  const unread = found.flatMap((one) => one.unread);
-  const after = (['unasked', 'changed', 'selected'] as const).flatMap((why) => {
-    const runs = [...new Set(unread.flatMap((each) => (each.why === why ? [each.run] : [])))];
-    if (runs.length === 0) return [];
-    const line = `warning: ${count(runs.length, 'import')} may have found it unchanged, but ${UNREAD[why]}: ${someOf(runs)}`;
-    const again = context.commands.again({ plus: ['--unchanged'] });
-    return why === 'unasked' ? `${line}\n${toRun('to look for it in their files', again)}` : line;
-  });
-  return {
-    ...{ records, fields, tableFields: [...both, ...TABLE_FIELDS], id: 'run', after },
-    empty: `no record of ${kinds.map((kind) => SINGULAR[kind]).join(' or ')} ${id}`,
-    styles: { outcome: (outcome) => COLORS[outcome] ?? 'yellow' },
+    const { unchanged = false } = given(OTHERS, flags);
+    const { clock, cwd, cores } = context;
+    const { historyKeepMs: keepMs } = await context.settings();
+    const state = await stateToRead(context);
+    const { historyOf } = await import('../../engine/run/history.js');
+    const found = await waiting(`looking for ${id}`, context, async (stop) => {
+      const deps = { state, clock, cwd, stop, threads: Math.min(2, cores), keepMs, unchanged };
+      const all: (Awaited<ReturnType<typeof historyOf>> & { kind: Kind })[] = [];
+      for (const kind of kinds) all.push({ kind, ...(await historyOf(kind, id, deps)) });
+      return all;
+    });
+    const both = kinds.length > 1 ? ['kind'] : [];
+    const fields = [...both, ...FIELDS, ...(form === 'table' ? ['age'] : [])];
+    const records = found
+      .flatMap((one) => one.records.map((record) => ({ ...record, kind: SINGULAR[one.kind] })))
+      .sort((a, b) => Date.parse(b.at) - Date.parse(a.at))
+      .map((record) => pick({ ...record, age: ago(clock.now() - Date.parse(record.at)) }, fields));
+    const unread = found.flatMap((one) => one.unread);
+    const after = (['unasked', 'changed', 'selected'] as const).flatMap((why) => {
+      const runs = [...new Set(unread.flatMap((each) => (each.why === why ? [each.run] : [])))];
+      if (runs.length === 0) return [];
+      const line = `warning: ${count(runs.length, 'import')} may have found it unchanged, but ${UNREAD[why]}: ${someOf(runs)}`;
+      const again = context.commands.again({ plus: ['--unchanged'] });
+      return why === 'unasked' ? `${line}\n${toRun('to look for it in their files', again)}` : line;
+    });
+    return {
+      ...{ records, fields, tableFields: [...both, ...TABLE_FIELDS], id: 'run', after },
+      empty: `no record of ${kinds.map((kind) => SINGULAR[kind]).join(' or ')} ${id}`,
+      styles: { outcome: (outcome) => COLORS[outcome] ?? 'yellow' },
+    };
   };
 }

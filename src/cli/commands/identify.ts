@@ -10,60 +10,62 @@ import { shellWord } from '../advice/shell.js';
 import { COLUMNS, engineValues, given, OTHERS, RETRYING, usage, waitingIn } from '../options/index.js';
 import { fieldsOn } from '../output/records.js';
 import { safeLine } from '../output/terminal.js';
-import { print, spec, waiting } from './command.js';
+import { type Flags, print, type Spec, waiting } from './command.js';
 import { confirmation, whereTo } from './confirm.js';
 
-const identifyOf = (kind: Kind) =>
-  spec({
-    options: ([id = ''], flags) => {
-      if (id === '') throw usage('the identifier is empty', `profiles identify ${SINGULAR[kind]} <id>`);
-      const { company = null, ...values } = given({ ...OTHERS, set: COLUMNS.set }, flags);
-      if (company === '')
-        throw usage('--company: the identifier is empty', 'write --company <id>, or leave it out');
-      for (const [key, value] of values.set ?? []) {
-        if (key === ID_FIELD[kind])
-          throw usage(`--set: "${key}" is the identifier, not metadata`, 'leave it out');
-        const hint = `write --company ${shellWord(value)}`;
-        if (key === ID_FIELD.companies)
-          throw usage(`--set: "${key}" is the user's company, not metadata`, hint);
-      }
-      const profile = { kind, id, company, metadata: metadataOf(values) };
-      for (const [field, text] of identifiersOf(profile)) {
-        // A typed identifier may look like a missing value, such as `null`, but it must not be blank.
-        const reason = reading.identifierCheck({ ...reading.NO_RULES, allowIds: [text] })(text, field);
-        if (reason !== null) throw usage(reason, 'write the identifier as the service has it');
-      }
-      return { profile, ...waitingIn(flags) };
-    },
-    run: async ({ profile, wait, waitTimeoutMs }, context) => {
-      const { id, metadata } = profile;
-      const { stdout, clock, abort, warn } = context;
-      const odd = identifiersOf(profile)
-        .filter(([, text]) => reading.isOdd(text))
-        .map(([field, text]) => `${field}: ${reading.oddWords(text)}`);
-      for (const warning of odd) warn(warning);
-      const settings = await context.settings();
-      const what = `${SINGULAR[kind]} ${safeLine(id)}, ${count(metadata.size, 'key')}`;
-      await (await confirmation(context))?.(`${what}\nto ${whereTo(settings)}`);
-      const deps = {
-        ...{ client: await context.client(), state: await context.state(), scope: await context.scope() },
-        ...{ clock, random: Math.random, abort },
-        onWait: ({ job_id }: { job_id: string }) =>
-          warn(`waiting for job ${job_id}: it is unfinished, and contains ${id}`),
-      };
-      const how = { wait, waitTimeoutMs, ...engineValues(RETRYING, settings.importDefaults) };
-      const result = await waiting(`sending ${id}`, context, (stop) =>
-        identify(profile, deps, { ...how, stop }),
-      );
-      const { warnings, job, id_field, status } = result;
-      const fields = job ?? { [id_field]: result.id, status };
-      await print(context, { ...result, warnings: [...odd, ...warnings] }, fieldsOn(stdout, context, fields));
-      for (const warning of warnings) warn(warning);
-      return exitOfProfile(result);
-    },
-  });
+export const command: Spec = { commands: { company: identifyOf('companies'), user: identifyOf('users') } };
 
-export const command = spec({ commands: { company: identifyOf('companies'), user: identifyOf('users') } });
+function identifyOf(kind: Kind): Spec {
+  const run: Spec['run'] = async ({ words: [id = ''], flags }, context) => {
+    const profile = profileOf(kind, id, flags);
+    const how = waitingIn(flags);
+    const { stdout, clock, abort, warn } = context;
+    const odd = identifiersOf(profile)
+      .filter(([, text]) => reading.isOdd(text))
+      .map(([field, text]) => `${field}: ${reading.oddWords(text)}`);
+    for (const warning of odd) warn(warning);
+    const settings = await context.settings();
+    const what = `${SINGULAR[kind]} ${safeLine(id)}, ${count(profile.metadata.size, 'key')}`;
+    await (await confirmation(context))?.(`${what}\nto ${whereTo(settings)}`);
+    const deps = {
+      ...{ client: await context.client(), state: await context.state(), scope: await context.scope() },
+      ...{ clock, random: Math.random, abort },
+      onWait: ({ job_id }: { job_id: string }) =>
+        warn(`waiting for job ${job_id}: it is unfinished, and contains ${id}`),
+    };
+    const retrying = engineValues(RETRYING, settings.importDefaults);
+    const result = await waiting(`sending ${id}`, context, (stop) =>
+      identify(profile, deps, { ...how, ...retrying, stop }),
+    );
+    const { warnings, job, id_field, status } = result;
+    const fields = job ?? { [id_field]: result.id, status };
+    await print(context, { ...result, warnings: [...odd, ...warnings] }, fieldsOn(stdout, context, fields));
+    for (const warning of warnings) warn(warning);
+    return exitOfProfile(result);
+  };
+  return { run };
+}
+
+/** @throws UsageError */
+function profileOf(kind: Kind, id: string, flags: Flags): Profile {
+  if (id === '') throw usage('the identifier is empty', `profiles identify ${SINGULAR[kind]} <id>`);
+  const { company = null, ...values } = given({ ...OTHERS, set: COLUMNS.set }, flags);
+  if (company === '')
+    throw usage('--company: the identifier is empty', 'write --company <id>, or leave it out');
+  for (const [key, value] of values.set ?? []) {
+    if (key === ID_FIELD[kind])
+      throw usage(`--set: "${key}" is the identifier, not metadata`, 'leave it out');
+    const hint = `write --company ${shellWord(value)}`;
+    if (key === ID_FIELD.companies) throw usage(`--set: "${key}" is the user's company, not metadata`, hint);
+  }
+  const profile = { kind, id, company, metadata: metadataOf(values) };
+  for (const [field, text] of identifiersOf(profile)) {
+    // A typed identifier may look like a missing value, such as `null`, but it must not be blank.
+    const reason = reading.identifierCheck({ ...reading.NO_RULES, allowIds: [text] })(text, field);
+    if (reason !== null) throw usage(reason, 'write the identifier as the service has it');
+  }
+  return profile;
+}
 
 const identifiersOf = ({ kind, id, company }: Profile): [field: string, text: string][] => [
   [ID_FIELD[kind], id],

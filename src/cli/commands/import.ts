@@ -7,14 +7,14 @@ import type { Context } from '../context.js';
 import { reportOf } from '../options/index.js';
 import { safeHint, writeOut } from '../output/terminal.js';
 import { isAttended, nobodyToAsk, openPrompter } from '../prompts/index.js';
-import type { Ended, Flags } from './command.js';
+import type { Ended, Flags, Line } from './command.js';
 import { whereTo } from './confirm.js';
 import { givenBy, importOptions, mappingFiles, savePlanOf } from './import-options.js';
 import { rehearse, requireService, runAndReport } from './import-run.js';
 
-type Options = Awaited<ReturnType<typeof options>>;
+type Options = Awaited<ReturnType<typeof optionsOf>>;
 
-export async function options(paths: readonly string[], flags: Flags, context: Context) {
+async function optionsOf({ words: paths, flags }: Line, context: Context) {
   const { yes, json, ndjson, quiet, resume } = flags;
   // Nothing that is made for a program was requested.
   const isForProgram = [yes, json, ndjson, quiet, resume].some((flag) => flag === true);
@@ -28,7 +28,8 @@ export async function options(paths: readonly string[], flags: Flags, context: C
   return { paths, flags, isAsked, zone, import: options, report, savePlan: savePlanOf(flags) };
 }
 
-export async function run(asked: Options, context: Context): Promise<Ended> {
+export async function run(line: Line, context: Context): Promise<Ended> {
+  const asked = await optionsOf(line, context);
   const { flags, isAsked, report, savePlan } = asked;
   if (flags.guide === true && !isAsked) throw nobodyToAsk();
   const guided = isAsked ? await guideImport(asked, context) : null;

@@ -19,7 +19,7 @@ import { given, OTHERS, SENDING, valuesOf } from '../options/index.js';
 import { stopOnSignal } from '../output/display.js';
 import { formOn, safeLine, safeMessage, writeJson, writeOut } from '../output/terminal.js';
 import { isAttended, nobodyToAsk } from '../prompts/index.js';
-import { spec } from './command.js';
+import type { Spec } from './command.js';
 import { givenBy, readingOptions } from './import-options.js';
 
 /** The maximum number of rejected rows listed on stderr (contract §3 "Result"). */
@@ -27,17 +27,16 @@ const SHOWN = 10;
 
 type Inspected = Awaited<ReturnType<typeof inspect>>;
 
-export const command = spec({
-  options: async (paths, flags, context) => {
+export const command: Spec = {
+  run: async ({ words: paths, flags }, context) => {
     const { importDefaults } = await context.settings();
     const sources = await stopOnSignal(context, () => expandInputs(paths, sourceDeps(context)));
     const { writeMapping = null, force = false } = given(OTHERS, flags);
     const { chunkBytes } = valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults);
     const options = await readingOptions(shownInputs(paths), flags, importDefaults, context);
     // A row is rejected if its item alone is larger than a request may be.
-    return { paths, how: { ...options, chunkBytes }, sources, writeMapping, force, given: givenBy(flags) };
-  },
-  run: async ({ paths, how, sources, writeMapping, force, given }, context) => {
+    const how = { ...options, chunkBytes };
+    const decided = givenBy(flags);
     const save = async (mapping: reading.MappingFile): Promise<void> => {
       const path = writeMapping!;
       await saveMapping(path, mapping, { cwd: context.cwd, isReplaced: force, flag: '--write-mapping: ' });
@@ -48,21 +47,21 @@ export const command = spec({
       const use = `use it with --mapping ${safeLine(shellWord(path))}`;
       await writeOut(context.stderr, `wrote ${safeLine(path)}; ${use}\n${open}`);
     };
-    if (given.all && writeMapping !== null) {
+    if (decided.all && writeMapping !== null) {
       if (!isAttended(context)) throw nobodyToAsk();
       const { askMapping } = await import('../guide/index.js');
-      const mapping = await askMapping({ paths, given, options: how }, context);
+      const mapping = await askMapping({ paths, given: decided, options: how }, context);
       if (mapping) await save(mapping);
       return;
     }
     const isAsked = context.flags.json === true || writeMapping !== null;
     const { inspected, found } = await look(sources, how, isAsked, context);
-    await print(inspected, found, given, context);
+    await print(inspected, found, decided, context);
     if (writeMapping === null) return;
-    const mapping = mappingOf(found, guide.suggestedAnswers(found, given));
+    const mapping = mappingOf(found, guide.suggestedAnswers(found, decided));
     await save({ ...reading.writtenFacts(how), ...mapping });
   },
-});
+};
 
 /** Opens and scans the inputs as an import would, with a guess where that would ask. */
 const look = (sources: readonly AnySource[], how: LookOptions, isAsked: boolean, context: Context) =>

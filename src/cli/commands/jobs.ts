@@ -14,22 +14,18 @@ import { createDisplay, lineWidth, stopOnSignal } from '../output/display.js';
 import { JobBoard } from '../output/progress.js';
 import { jobText, pick } from '../output/records.js';
 import { progressMode, safeHint, stylesOn, writeJson, writeOut } from '../output/terminal.js';
-import { type Ended, print, say, spec, waiting } from './command.js';
+import { type Ended, print, type Spec, say, waiting } from './command.js';
 import * as names from './job-names.js';
 import { list } from './list.js';
 import * as recorded from './recorded.js';
 
-export const job = spec({
-  options: (words, flags) => ({
-    named: [...new Map(words.map(names.readJobName).map((name) => [name.id, name])).values()],
-    /** Whether several ids were given, even if they name one job: the result is then an array. */
-    isArray: words.length > 1,
-    watch: flags.watch === true,
-    ...engineValues({ interval: WAITING.interval }, flags),
-    waitTimeoutMs: waitingIn(flags).waitTimeoutMs,
-  }),
-  run: async ({ named, isArray, watch, ...how }, context): Promise<Ended> => {
-    const { stdout, flags, stderr, env, commands, platform } = context;
+export const job: Spec = {
+  run: async ({ words, flags }, context): Promise<Ended> => {
+    const { stdout, stderr, env, commands, platform } = context;
+    const named = [...new Map(words.map(names.readJobName).map((name) => [name.id, name])).values()];
+    const watch = flags.watch === true;
+    const { waitTimeoutMs } = waitingIn(flags);
+    const how = { ...engineValues({ interval: WAITING.interval }, flags), waitTimeoutMs };
     if (named.length === 0 && !watch)
       throw names.withJobs('job needs a job id, or --watch for all unfinished jobs');
     const known = await names.knownJobs(context);
@@ -42,7 +38,8 @@ export const job = spec({
     /** One record, or nothing if the job was never seen. Several records are a JSON array, or one block each. */
     const show = async (records: readonly Job[]): Promise<void> => {
       const styles = stylesOn(stdout, env, flags);
-      const document = isArray || jobs.length > 1 ? records : records[0];
+      // Several ids may name one job.
+      const document = words.length > 1 || jobs.length > 1 ? records : records[0];
       if (document === undefined && flags.json) return;
       await print(context, document, records.map((one) => jobText(one, styles)).join('\n'));
     };
@@ -61,7 +58,7 @@ export const job = spec({
     }
     return failed.length > 0 ? errors.Exit.jobFailed : errors.Exit.done;
   },
-});
+};
 
 /** Shows the jobs until all have ended. @returns their last records, in order */
 async function follow(
@@ -107,24 +104,22 @@ const FIELDS =
   'job_id kind status rows completed_rows account region base_url run submitted_at seen_at'.split(' ');
 const COLORS: Readonly<Record<string, 'green' | 'red'>> = { completed: 'green', failed: 'red' };
 
-export const command = list({
-  options: (_, flags) => flags.refresh === true,
-  find: async (isRefreshed, context) => {
-    const state = await (isRefreshed ? context.state() : recorded.stateToRead(context));
-    if (isRefreshed) {
-      await state.refuseMoved();
-      await refresh(await state.jobs.all(), context);
-    }
-    const records = (await state.jobs.all()).map(({ record, scope, ...known }) => {
-      return pick({ ...known, ...scope, completed_rows: record.completed_rows ?? null }, FIELDS);
-    });
-    return {
-      ...{ records, fields: FIELDS, id: 'job_id', empty: 'no jobs yet' },
-      tableFields: 'job_id status kind rows completed_rows region submitted_at'.split(' '),
-      times: ['submitted_at', 'seen_at'],
-      styles: { status: (status) => COLORS[status] ?? 'yellow' },
-    };
-  },
+export const command = list(async ({ flags }, context) => {
+  const isRefreshed = flags.refresh === true;
+  const state = await (isRefreshed ? context.state() : recorded.stateToRead(context));
+  if (isRefreshed) {
+    await state.refuseMoved();
+    await refresh(await state.jobs.all(), context);
+  }
+  const records = (await state.jobs.all()).map(({ record, scope, ...known }) => {
+    return pick({ ...known, ...scope, completed_rows: record.completed_rows ?? null }, FIELDS);
+  });
+  return {
+    ...{ records, fields: FIELDS, id: 'job_id', empty: 'no jobs yet' },
+    tableFields: 'job_id status kind rows completed_rows region submitted_at'.split(' '),
+    times: ['submitted_at', 'seen_at'],
+    styles: { status: (status) => COLORS[status] ?? 'yellow' },
+  };
 });
 
 const SETTINGS = [errors.ConfigError, errors.UsageError, errors.AuthError];

@@ -6,7 +6,7 @@ import type { ListRecord, Selection } from '../output/records.js';
 import * as lists from '../output/records.js';
 import type { Column } from '../output/table.js';
 import { formOn, jsonFor, type Styles, safeLine, writeJson, writeOut } from '../output/terminal.js';
-import { type Flags, type Spec, say, spec, type Tree } from './command.js';
+import { type Flags, type Line, type Spec, say, type Tree } from './command.js';
 
 /** A list: its records, and how they are shown. */
 export interface List {
@@ -36,21 +36,17 @@ export interface List {
 /** What the flags ask for. */
 export type Listing = { form: 'table' | 'json' | 'csv' | 'ndjson'; selection: Selection };
 
-/** A command that prints a list. `O`: what it makes of its words and flags; without it, the words. */
-interface ListSpec<O> extends Pick<Spec<O>, 'options' | 'commands'> {
-  find(options: O, context: Context, listing: Listing, tree: Tree): Promise<List>;
-}
-
-export const list = <O = readonly string[]>({ options, find, ...about }: ListSpec<O>) =>
-  spec({
-    ...about,
-    options: async (words, flags, context) => ({
-      asked: options ? await options(words, flags, context) : (words as O),
-      listing: listingOf(flags),
-    }),
-    run: async ({ asked, listing }, context, tree) =>
-      printList(await find(asked, context, listing, tree), listing, context),
-  });
+/** A command that prints the list that `find` makes of its words and flags. */
+export const list = (
+  find: (line: Line, context: Context, listing: Listing, tree: Tree) => Promise<List>,
+  commands: Readonly<Record<string, Spec>> = {},
+): Spec => ({
+  commands,
+  run: async (line, context, tree) => {
+    const listing = listingOf(line.flags);
+    await printList(await find(line, context, listing, tree), listing, context);
+  },
+});
 
 export function listingOf(flags: Flags): Listing {
   const { sort, ...selection }: Omit<Selection, 'sort'> & { sort?: string } = given(LISTING, flags);

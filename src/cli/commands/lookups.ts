@@ -14,18 +14,14 @@ const FIELDS: Record<LookupList, readonly string[]> = {
 /** The names as users type them. */
 const NAMES = LOOKUP_LISTS.map((name) => name.replace('_', '-'));
 
-export const command = list({
-  options: ([word = '']) => {
-    const found = LOOKUP_LISTS.find((name) => name === word.replaceAll('-', '_'));
-    const hint = { all: `available lists: ${NAMES.join(', ')}`, before: 'profiles lookups ' };
-    return found ?? (oneOf('list', word, NAMES, hint) as LookupList);
-  },
-  find: async (name, context) => {
-    const settings = await context.settings();
-    if (!settings.embedded) requireLookupBaseUrl(settings);
-    const client = await context.client({ onlyLookups: true });
-    const what = name.replace('_', ' ');
-    const { text, records } = await waiting(`reading ${what}`, context, (stop) => client.lookup(name, stop));
-    return { records, fields: FIELDS[name], source: text, empty: `the service has no ${what}` };
-  },
+export const command = list(async ({ words: [word = ''] }, context) => {
+  const known = LOOKUP_LISTS.find((each) => each === word.replaceAll('-', '_'));
+  const hint = { all: `available lists: ${NAMES.join(', ')}`, before: 'profiles lookups ' };
+  const name = known ?? (oneOf('list', word, NAMES, hint) as LookupList);
+  const settings = await context.settings();
+  if (!settings.embedded) requireLookupBaseUrl(settings);
+  const client = await context.client({ onlyLookups: true });
+  const what = name.replace('_', ' ');
+  const { text, records } = await waiting(`reading ${what}`, context, (stop) => client.lookup(name, stop));
+  return { records, fields: FIELDS[name], source: text, empty: `the service has no ${what}` };
 });

@@ -18,7 +18,7 @@ import { inWords } from '../facts/index.js';
 import * as table from '../options/index.js';
 import { reportOf, waitingIn } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
-import { type Ended, type Flags, spec } from './command.js';
+import type { Ended, Line, Spec } from './command.js';
 import { changesOf } from './import-options.js';
 import { runAndReport, tokenHashOf } from './import-run.js';
 import { contextAt, findRun, loaded, reportWriter } from './recorded.js';
@@ -29,17 +29,17 @@ const { canary, concurrency, maxChanged } = table.SENDING;
 const TIMING = { interval: table.WAITING.interval, waitForLock: table.WAITING.waitForLock };
 const HOW = { ...TIMING, ...table.RETRYING, canary, concurrency, onFailure, isolateJobs };
 
-type Options = Awaited<ReturnType<typeof options>>;
+type Options = Awaited<ReturnType<typeof optionsOf>>;
 
-async function options([file = '']: readonly string[], flags: Flags, { cwd, settings }: Context) {
+async function optionsOf({ words: [file = ''], flags }: Line, { cwd, settings }: Context) {
   const { expect, again = false, inputs = [] } = given(table.OTHERS, flags);
   const report = reportOf(flags, (await settings()).importDefaults);
   return { file, report, inputs, expect, again, how: changesOf({ ...HOW, maxChanged }, flags, cwd) };
 }
 
-export const apply = spec({
-  options,
-  run: async (asked, context) => {
+export const apply: Spec = {
+  run: async (line, context) => {
+    const asked = await optionsOf(line, context);
     const { plan, sha256 } = await loadPlan(asked.file, context);
     const wanted = asked.expect?.toLowerCase();
     const what = `is not the plan that --expect names: its digest is ${plan.digest}`;
@@ -54,7 +54,7 @@ export const apply = spec({
       return await send(plan, asked, context);
     }
   },
-});
+};
 
 /** @throws UsageError if another process began or finished the run in the meantime (`plan_begun`, `run_not_unfinished`) */
 async function send(plan: SavedPlan, asked: Options, context: Context): Promise<Ended> {
@@ -100,17 +100,13 @@ async function nothingLeft(run: StoredRun, next: string, asked: Options, context
 /** Inputs that are elsewhere now, private values that this machine does not know, and options that override those of the run. */
 type Asked = { inputs: readonly string[]; values: Repeated; how: Partial<ImportOptions> };
 
-export const resume = spec({
-  options: async ([id], flags, { cwd, settings }) => {
+export const resume: Spec = {
+  run: async ({ words: [id], flags }, context) => {
     const { failed = false, inputs = [] } = given(table.OTHERS, flags);
     const { set, where } = given({ set: table.COLUMNS.set, where: table.SELECTING.where }, flags);
-    const report = reportOf(flags, (await settings()).importDefaults);
-    const how = changesOf(HOW, flags, cwd);
-    const asked: Asked = { how, inputs, values: { sets: set && [set], where } };
-    return { id, failed, report, asked };
-  },
-  run: async ({ id, failed, report, asked }, context) => {
-    const { inputs, values } = asked;
+    const report = reportOf(flags, (await context.settings()).importDefaults);
+    const changes = changesOf(HOW, flags, context.cwd);
+    const values = { sets: set && [set], where };
     const state = await context.state();
     await state.refuseMoved(); // its runs may have been finished where it moved to
     const named = id === undefined ? undefined : findRun(await state.runs.all(), id);
@@ -125,12 +121,13 @@ export const resume = spec({
       throw usage(`run ${run} belongs to another account`, hint);
     const { intervalMs: _, ...timing } = table.engineValues(TIMING, importDefaults);
     // These belong to the session, not to the run: a run that timed out must be able to continue.
-    const how = { ...timing, waitTimeoutMs: waitingIn(importDefaults).waitTimeoutMs, ...asked.how };
+    const how = { ...timing, waitTimeoutMs: waitingIn(importDefaults).waitTimeoutMs, ...changes };
     const { start, options } = await startOfRun(stored, { inputs, values, failed }, how, state);
-    if (start.from === 'run' && start.isSent) checkFollowed(stored, asked, context);
+    if (start.from === 'run' && start.isSent)
+      checkFollowed(stored, { how: changes, inputs, values }, context);
     return runAndReport(start, options, report, there, { scope });
   },
-});
+};
 
 /** Checks options of a run whose jobs are only followed. @throws UsageError for those that need its rows */
 function checkFollowed({ run, options }: StoredRun, { inputs, values, how }: Asked, { warn }: Context): void {

@@ -19,7 +19,7 @@ import { given, LISTING, OTHERS, reportOf, SENDING, usage } from '../options/ind
 import { fieldsOn, type ListRecord, Names } from '../output/records.js';
 import { nextLines } from '../output/summary.js';
 import { stylesOn } from '../output/terminal.js';
-import { type Ended, print, say, spec } from './command.js';
+import { type Ended, print, type Spec, say } from './command.js';
 import { listingOf, printList } from './list.js';
 import * as recorded from './recorded.js';
 
@@ -41,27 +41,25 @@ const LIST = {
   ...{ id: 'run', empty: 'no imports yet', newest: 20 },
 };
 
-export const command = spec({
-  options: async ([run], flags, { settings }) => {
-    const { forget, inputs = [] } = given(OTHERS, flags);
+export const command: Spec = {
+  run: async ({ words: [named], flags }, context): Promise<Ended> => {
+    const { forget: forgotten, inputs = [] } = given(OTHERS, flags);
     const { savePlan } = given({ savePlan: SENDING.savePlan }, flags);
-    if (forget !== undefined && run !== undefined) {
-      const hint = { do: 'to forget it', run: ['runs', '--forget', forget] };
+    if (forgotten !== undefined && named !== undefined) {
+      const hint = { do: 'to forget it', run: ['runs', '--forget', forgotten] };
       throw hinted(usage('--forget takes the run id as its value'), hint);
     }
-    const report = reportOf(flags, (await settings()).importDefaults);
-    if (report.page !== null && (run === undefined || forget !== undefined))
+    const report = reportOf(flags, (await context.settings()).importDefaults);
+    if (report.page !== null && (named === undefined || forgotten !== undefined))
       throw usage('--report is for one run', 'profiles runs <run> --report report.html');
-    if (run === undefined && (savePlan !== undefined || inputs.length > 0))
+    if (named === undefined && (savePlan !== undefined || inputs.length > 0))
       throw usage('--save-plan and --input are for one run', 'profiles runs <run> --save-plan plan.json');
     if (savePlan === undefined && inputs.length > 0)
       throw usage('--input says where an input of a plan is now', 'add --save-plan <file>');
     const listed = ['csv', ...Object.keys(LISTING)].find((name) => flags[name] !== undefined);
-    if (listed !== undefined && (run ?? forget) !== undefined)
+    if (listed !== undefined && (named ?? forgotten) !== undefined)
       throw usage(`--${listed} is for the list of runs, not for one run`, 'leave it out');
-    return { run, forgotten: forget, report, savePlan, inputs, listing: listingOf(flags) };
-  },
-  run: async ({ run: named, forgotten, report, savePlan, inputs, listing }, context): Promise<Ended> => {
+    const listing = listingOf(flags);
     const state = await (forgotten === undefined ? recorded.stateToRead(context) : context.state());
     const runs: StoredRun[] = [];
     for (const run of await state.runs.all()) {
@@ -100,7 +98,7 @@ export const command = spec({
     await show(found, context);
     return write?.(found);
   },
-});
+};
 
 async function forget(run: StoredRun, state: State, context: Context): Promise<void> {
   const locks: HeldLease[] = [];

@@ -15,7 +15,7 @@ import { given, SANDBOX, SANDBOX_REGION, usage, valuesOf } from '../options/inde
 import { fieldsOn, type ListRecord } from '../output/records.js';
 import { writeJson, writeOut } from '../output/terminal.js';
 import { resolveSettings, type SettingsFlags } from '../settings/index.js';
-import { type Flags, print, refuse, say, spec, type Tree } from './command.js';
+import { type Flags, type Line, print, refuse, type Spec, say, type Tree } from './command.js';
 import * as lists from './list.js';
 import { statePlace } from './recorded.js';
 
@@ -32,36 +32,33 @@ async function reading<T>(data: string, { clock }: Context, look: (held: Data | 
   }
 }
 
-const list = lists.list({
-  options: async ([word = ''], flags, context) => {
-    const kind = KINDS.find((one) => one === word);
-    if (kind === undefined) throw usage(`unknown kind "${word}"`, 'it lists companies or users');
-    return { data: await dataFolder(flags, context), kind, region: regionIn(flags, context) };
-  },
-  /** Search, order, and limit are one query over all profiles, as on the sandbox's page; `--filter` is for its result. */
-  find: async ({ data, kind, region }, context, listing, { command }) => {
-    refuseServerOptions(command);
-    const { search, sort, limit, ...others } = listing.selection;
-    // With `--filter`, the limit is applied after it.
-    const [inQuery, after] = others.filter === undefined ? [limit, undefined] : [undefined, limit];
-    const by = sort && { by: sort.key === ID_FIELD[kind] ? 'id' : sort.key, descending: sort.descending };
-    const query = { kind, region, search, sort: by, limit: inQuery };
-    const { rows, total, found } = (await reading(data, context, (held) => held?.profiles(query))) ?? NONE;
-    const listed = rows.map((row) => recordOf(kind, row));
-    const records = listed.map(({ record }) => record);
-    if (by !== undefined) checkSort(by.by, records);
-    const none = `no ${kind} in the sandbox (region ${region}): import some ${howToImport(region)}`;
-    const counted = (n: number): string => count(n, SINGULAR[kind], kind);
-    const of = search === undefined ? '' : `${counted(found)} of `;
-    return {
-      ...{ records, id: ID_FIELD[kind] },
-      fields: kind === 'users' ? ['user_id', 'company_id'] : ['company_id'],
-      source: `[${listed.map(({ source }) => source).join(',')}]`,
-      empty: total === 0 ? none : `no ${kind} match this search`,
-      selection: { ...others, ...(after !== undefined && { limit: after }) },
-      after: total === 0 ? [] : [`${of}${counted(total)} in region ${region}`],
-    };
-  },
+/** Search, order, and limit are one query over all profiles, as on the sandbox's page; `--filter` is for its result. */
+const list = lists.list(async ({ words: [word = ''], flags }, context, listing, { command }) => {
+  const kind = KINDS.find((one) => one === word);
+  if (kind === undefined) throw usage(`unknown kind "${word}"`, 'it lists companies or users');
+  const data = await dataFolder(flags, context);
+  const region = regionIn(flags, context);
+  refuseServerOptions(command);
+  const { search, sort, limit, ...others } = listing.selection;
+  // With `--filter`, the limit is applied after it.
+  const [inQuery, after] = others.filter === undefined ? [limit, undefined] : [undefined, limit];
+  const by = sort && { by: sort.key === ID_FIELD[kind] ? 'id' : sort.key, descending: sort.descending };
+  const query = { kind, region, search, sort: by, limit: inQuery };
+  const { rows, total, found } = (await reading(data, context, (held) => held?.profiles(query))) ?? NONE;
+  const listed = rows.map((row) => recordOf(kind, row));
+  const records = listed.map(({ record }) => record);
+  if (by !== undefined) checkSort(by.by, records);
+  const none = `no ${kind} in the sandbox (region ${region}): import some ${howToImport(region)}`;
+  const counted = (n: number): string => count(n, SINGULAR[kind], kind);
+  const of = search === undefined ? '' : `${counted(found)} of `;
+  return {
+    ...{ records, id: ID_FIELD[kind] },
+    fields: kind === 'users' ? ['user_id', 'company_id'] : ['company_id'],
+    source: `[${listed.map(({ source }) => source).join(',')}]`,
+    empty: total === 0 ? none : `no ${kind} match this search`,
+    selection: { ...others, ...(after !== undefined && { limit: after }) },
+    after: total === 0 ? [] : [`${of}${counted(total)} in region ${region}`],
+  };
 });
 const NONE: embedded.ProfilePage = { total: 0, found: 0, rows: [] };
 
@@ -84,16 +81,15 @@ function recordOf(kind: embedded.Kind, row: Row): { record: ListRecord; source: 
   return { record, source: source.replace(/,\}$/, '}') };
 }
 
-const show = spec({
-  options: async ([noun = '', id = ''], flags, context) => {
+const show: Spec = {
+  run: async ({ words: [noun = '', id = ''], flags }, context, { command }) => {
     const kind = KINDS.find((one) => SINGULAR[one] === noun);
     const hint = 'profiles sandbox show company <id>, or profiles sandbox show user <id>';
     if (kind === undefined) throw usage(`unknown kind "${noun}"`, hint);
-    return { data: await dataFolder(flags, context), kind, noun, id, region: regionIn(flags, context) };
-  },
-  run: async ({ data, kind, noun, id, region }, context, { command }) => {
+    const data = await dataFolder(flags, context);
+    const region = regionIn(flags, context);
     refuseServerOptions(command);
-    const { stdout, flags } = context;
+    const { stdout } = context;
     const { json, companyId, metadata } = await reading(data, context, (held) => {
       const profile = held?.profile(kind, id, region);
       if (profile) return profile;
@@ -108,7 +104,7 @@ const show = spec({
     const more = Object.keys(metadata).length === 0 ? [] : [metadata];
     await writeOut(stdout, fieldsOn(stdout, context, { ...idsOf(kind, { id, companyId }), region }, ...more));
   },
-});
+};
 
 /**
  * `--data`, otherwise the folder of the state, where the embedded service of `--region sandbox` has its data. Other
@@ -150,17 +146,12 @@ function refuseServerOptions(command: Command): void {
   if (given) throw usage(what, `see profiles sandbox ${name} --help`);
 }
 
-export const command = spec({
+export const command: Spec = {
   anyWords: true,
-  options: ([word], flags) => ({ word, flags }),
-  run: async ({ word, flags }, context, { command }) =>
+  run: async ({ words: [word], flags }, context, { command }) =>
     word === undefined ? serve(await serverOptions(flags, context), context) : refuse(word, command),
-  commands: {
-    list,
-    show,
-    reset: spec({ options: (_, flags, context) => dataFolder(flags, context), run: reset }),
-  },
-});
+  commands: { list, show, reset: { run: reset } },
+};
 
 async function serverOptions(flags: Flags, context: Context): Promise<embedded.SandboxOptions> {
   const values = valuesOf(SANDBOX, flags);
@@ -222,9 +213,9 @@ function printAddresses(sandbox: embedded.Sandbox, context: Context): Promise<vo
  * Erases all profiles and jobs of the sandbox, and what the state knows about them.
  * @throws LockedError while an import to the sandbox runs; UsageError for a single region
  */
-async function reset(data: string, context: Context, { command }: Tree): Promise<void> {
+async function reset({ flags }: Line, context: Context, { command }: Tree): Promise<void> {
+  const data = await dataFolder(flags, context);
   refuseServerOptions(command);
-  const { flags } = context;
   if (flags.region !== undefined && flags.region !== 'sandbox')
     throw usage('sandbox reset erases all regions of the sandbox', 'leave --region out');
   // Only imports with `--region sandbox` are in the state, and their data is always in the state directory.

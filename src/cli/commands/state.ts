@@ -12,7 +12,7 @@ import { ago, fieldsOn } from '../output/records.js';
 import { safeLine } from '../output/terminal.js';
 import { canAsk, openPrompter } from '../prompts/index.js';
 import { stateElsewhere, stateNamed } from '../settings/index.js';
-import { print, spec } from './command.js';
+import { type Line, print, type Spec } from './command.js';
 import { requireState, statePlace } from './recorded.js';
 
 /** How often progress is printed: a copy of millions of profiles takes minutes. */
@@ -20,10 +20,10 @@ const SAY_EVERY_MS = 5_000;
 const DAMAGED =
   'do not import with this state: restore a backup, or start with an empty --state folder, which sends everything again';
 
-export const command = spec({
+export const command: Spec = {
   commands: {
-    info: spec({ run: (_, context) => info(context) }),
-    check: spec({
+    info: { run: (_, context) => info(context) },
+    check: {
       run: async (_, context) => {
         const { name: state } = await requireState(context);
         const problems = await (await context.state()).problems();
@@ -35,28 +35,20 @@ export const command = spec({
         const found = `found ${count(problems.length, 'problem')} in the state ${state}`;
         throw new StateError(found, { hint: DAMAGED });
       },
-    }),
-    backup: spec({
-      run: async ([name = ''], context) => {
+    },
+    backup: {
+      run: async ({ words: [name = ''] }, context) => {
         const { name: state, database } = await requireState(context);
         const backup = resolve(context.cwd, name);
         const bytes = await (await context.state()).backup(backup);
         const text = `copied ${safeLine(database)} to ${safeLine(backup)} (${formatSize(bytes)})\n`;
         await print(context, { state, backup, bytes }, text, 0);
       },
-    }),
-    migrate: spec({
-      options: (_, flags) => {
-        const { to } = given(OTHERS, flags);
-        if (to !== undefined) return to;
-        const hint = 'add --to postgres://user@host/database?schema=profiles, or --to sqlite:<directory>';
-        throw usage('--to is missing: it says where to copy the state', hint);
-      },
-      run: migrate,
-    }),
-    unlock: spec({ options: (_, flags) => given(UNLOCK, flags).force ?? false, run: unlock }),
+    },
+    migrate: { run: migrate },
+    unlock: { run: unlock },
   },
-});
+};
 
 /** Shows what distinguishes this state from another one, or from an older copy. */
 async function info(context: Context): Promise<void> {
@@ -90,8 +82,11 @@ function lockText({ kind, account, region, holder, heartbeat_age }: HeldLock): s
   return `${kind} of ${account} (${region}) held by ${holder ?? 'another process'}${heard}`;
 }
 
-/** Copies the state to another place, which imports must use from then on. @param to in the form of `--state` */
-async function migrate(to: string, context: Context): Promise<void> {
+/** Copies the state to another place, which imports must use from then on. */
+async function migrate({ flags: asked }: Line, context: Context): Promise<void> {
+  const { to } = given(OTHERS, asked);
+  const needed = 'add --to postgres://user@host/database?schema=profiles, or --to sqlite:<directory>';
+  if (to === undefined) throw usage('--to is missing: it says where to copy the state', needed);
   const { stderr, flags, clock, stop, commands } = context;
   const target = stateNamed(to, '--to', context);
   const settings = await context.settings();
@@ -125,7 +120,8 @@ async function migrate(to: string, context: Context): Promise<void> {
  * Releases locks of processes that are gone; with `--force`, all locks.
  * @throws LockedError if the holder of a lock is active, and `--force` was not given
  */
-async function unlock(force: boolean, context: Context): Promise<void> {
+async function unlock({ flags }: Line, context: Context): Promise<void> {
+  const { force = false } = given(UNLOCK, flags);
   const { name, isFolder } = await requireState(context);
   const { locks } = await context.state();
   const held = await locks.held();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { AnySpec } from '../../../src/cli/commands/command.js';
+import type { Spec } from '../../../src/cli/commands/command.js';
 import COMMAND_TEXTS from '../../../src/cli/commands/commands.json' with { type: 'json' };
 import TEXTS from '../../../src/cli/commands/topics.json' with { type: 'json' };
 import { COMMANDS, VERSION } from '../../../src/cli/main.js';
@@ -114,7 +114,7 @@ describe('texts', () => {
   });
   it('every command has one, and every one a command', async () => {
     const all: string[] = [];
-    const add = ({ commands = {} }: AnySpec, path: string): void => {
+    const add = ({ commands = {} }: Spec, path: string): void => {
       all.push(path);
       for (const [name, child] of Object.entries(commands)) add(child, `${path} ${name}`);
     };
