@@ -108,15 +108,27 @@ describe('the file of outcomes', () => {
     const { code, summary, stderr } = await run(`import ${file.path} --outcomes out/o.ndjson`);
     expect([code, summary?.rows.submitted], stderr).toEqual([1, 11]);
     expect(stderr).not.toContain('bug');
+    expect((await run('resume --outcomes o.ndjson')).code).toBe(0);
+    expect(machine.read('o.ndjson').trimEnd().split('\n')).toHaveLength(11);
+    expect(service.ledger.arrivals).toHaveLength(3);
   });
 
-  test.skipIf(!existsSync('/proc/self/fd'))('on a full disk: no input stays open', async () => {
+  test.skipIf(!existsSync('/proc/self/fd'))('on a full disk: no input stays open', async ({ skip }) => {
+    const folder = machine.path('small');
+    mkdirSync(folder);
+    try {
+      execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', folder], { stdio: 'ignore' });
+      onTestFinished(() => void execFileSync('umount', ['--lazy', folder]));
+    } catch {
+      skip('only root can mount a small disk');
+    }
     // More than is read at once, and outcomes enough to be written before the end of the input.
     const note = 'x'.repeat(90);
     const rows = Array.from({ length: 60_000 }, (_, i) => `${i || ''},${i % 2 ? 'DE' : 'FR'},${note}\n`);
     machine.write('a.csv', `company_id,country,note\n${rows.join('')}`);
-    const full = await run('import a.csv --where country=FR --outcomes /dev/full');
-    expect([full.code, full.error!.message]).toEqual([1, expect.stringContaining('/dev/full cannot be')]);
+    const full = await run('import a.csv --where country=FR --outcomes small/o.csv');
+    expect([full.code, full.error!.message]).toEqual([1, expect.stringContaining('small/o.csv cannot be')]);
+    expect(readdirSync(folder)).toEqual([]);
     const isOpen = (): boolean =>
       readdirSync('/proc/self/fd').some((fd) => {
         const link = `/proc/self/fd/${fd}`;

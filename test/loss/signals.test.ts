@@ -1,9 +1,8 @@
 /** Signals, pipes and terminals that go away, in real processes (contract §4 "Ctrl-C"). */
-import { execFile, execFileSync } from 'node:child_process';
+import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { open } from 'node:fs/promises';
-import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import type { Summary } from '../../src/engine/model.js';
@@ -211,52 +210,6 @@ describe('while the input is read', () => {
     await expect.poll(() => child.process.exitCode).toBe(exit);
     await writer.close();
     expect((await child.ended).stderr).toContain('interrupted');
-  });
-
-  describe.skipIf(process.platform === 'win32')('a FIFO for the outcomes', () => {
-    const make = () => execFileSync('mkfifo', [machine.path('fifo.csv')]);
-
-    test('that nobody reads ends with the signal, and a resume writes them', async () => {
-      make();
-      const child = start(`${SEND} --outcomes fifo.csv`);
-      const states = async () => {
-        const [newest] = await machine.runs();
-        return newest?.requests.map(({ state }) => state);
-      };
-      await expect.poll(states).toEqual(['settled', 'settled', 'settled']);
-      child.kill('SIGTERM');
-      const { code, stderr } = await child.ended;
-      expect(code).toBe(143);
-      expect(stderr).toContain('as soon as something reads');
-      expect(stderr).toContain('the outcomes of rows are not written');
-      expect(stderr).toMatch(/continue with:\n {4}(?:PROFILES_STATE_DIR=\S+ )?profiles resume /);
-      expect(service.ledger.arrivals).toHaveLength(3);
-      const reader = promisify(execFile)('cat', [machine.path('fifo.csv')]);
-      expect((await run('resume')).code).toBe(0);
-      expect((await reader).stdout.trimEnd().split('\n')).toHaveLength(1 + file.ids.size);
-      expect(service.ledger.arrivals).toHaveLength(3);
-    });
-
-    test('that nobody reads is waited for until --wait', async () => {
-      make();
-      const { code, stderr } = await start(`${SEND} --outcomes fifo.csv --wait 4s`).ended;
-      expect(code).toBe(3);
-      expect(stderr).toContain('nothing reads this pipe');
-    });
-
-    test('whose reader comes late gets them all, also more than a pipe holds', async () => {
-      make();
-      const rows = Array.from({ length: 20_000 }, (_, n) => `c-${n},Company ${n}\n`).join('');
-      machine.write('many.csv', `company_id,name\n${rows}`);
-      const child = start('import many.csv --no-wait --outcomes fifo.csv');
-      await expect.poll(() => service.ledger.arrivals.length).toBe(4);
-      const { stdout } = await promisify(execFile)('sh', ['-c', 'sleep 0.3; exec cat fifo.csv'], {
-        cwd: machine.folder,
-        maxBuffer: 1e9,
-      });
-      expect((await child.ended).code).toBe(0);
-      expect(stdout.trimEnd().split('\n')).toHaveLength(20_001);
-    });
   });
 });
 

@@ -140,7 +140,7 @@ export function checkOwnFiles(
     const own = [...opened.map(({ location }) => location), ...reads, rejects, ...written];
     const taken = own.flatMap((file) => (file == null ? [] : resolve(cwd, file)));
     const isTaken = [...taken, databaseFile(state.folder)].some((file) => isSame(file, outcomes));
-    const kind = { name: 'a file of outcomes', isOne: isOutcomes, streams: true };
+    const kind = { name: 'a file of outcomes', isOne: isOutcomes };
     const why = isTaken ? 'it is a file of this import' : (obstacle(outcomes, kind) ?? ofRejects(outcomes));
     if (why !== null) refuse(outcomes, 'the outcomes of rows', 'outcomes_file', why);
   }

@@ -1,10 +1,9 @@
 /** The file with the outcome of each row (contract §3 "Result"), as CSV or JSON Lines. */
-import { statSync } from 'node:fs';
-import { InterruptedError, OutputError, ProfilesError } from '../errors.js';
+import { OutputError, ProfilesError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import type { Scanned } from '../plan/plan.js';
-import { OUTCOME_FIELDS } from '../read/index.js';
-import { NoReaderError, type PipeSignals, Replacement } from '../util/replace-file.js';
+import { OUTCOME_FIELDS, quotedCell } from '../read/index.js';
+import { Replacement } from '../util/replace-file.js';
 import { type RunRow, RunRows } from './rows.js';
 import type { Session } from './session.js';
 import type { Ending } from './summary.js';
@@ -13,54 +12,39 @@ import type { Ending } from './summary.js';
  * Writes the file with the outcome of each row (contract §3 "Result"), unless the session is aborted.
  * @param path absolute
  * @param ending how the session ended so far
- * @returns `ending`; if the file cannot be written and nothing else failed, with that error, or with what ended the
- * wait for the reader of a pipe: then the run stays unfinished, and a resume can write the file
+ * @returns `ending`; with its error if the file cannot be written and nothing else failed: then the run stays unfinished,
+ * and a resume can write the file
  */
 export async function* finishOutcomes(
   path: string,
-  { id, deps, deadline }: Session,
+  { id, deps }: Session,
   scanned: Scanned,
   ending: Ending,
 ): AsyncGenerator<ImportEvent, Ending> {
-  const signals = { stop: deadline.signal, abort: deps.abort };
   const signal = deps.abort;
   const { mode, records, failure } = ending;
   const unsent = mode === 'refused' ? 'nothing was sent: rows are invalid' : undefined;
-  if (isPipe(path)) {
-    yield { type: 'notice', message: `writing the outcome of each row as soon as something reads ${path}` };
-  }
   try {
     signal.throwIfAborted();
-    await write(path, new RunRows(id, records, { ...deps, signal }, unsent), scanned, signals);
+    await write(path, new RunRows(id, records, { ...deps, signal }, unsent), scanned);
     yield { type: 'notice', message: `the outcome of each row is in ${path}` };
   } catch (error) {
     if (signal.aborted) return ending;
     if (!(error instanceof ProfilesError)) throw error;
-    const isUnread = error.cause instanceof NoReaderError;
-    if (error instanceof OutputError && !failure && !isUnread) return { ...ending, failure: error };
+    if (error instanceof OutputError && !failure) return { ...ending, failure: error };
     yield { type: 'warning', message: `the outcomes of rows are not written: ${error.message}` };
-    if (isUnread) return { ...ending, failure: failure ?? InterruptedError.of(signals.stop) };
   }
   return ending;
 }
 
-/** False also if it cannot be examined: then writing fails, and says why. */
-function isPipe(path: string): boolean {
-  try {
-    return statSync(path).isFIFO();
-  } catch {
-    return false;
-  }
-}
-
 /** @throws OutputError; InputError if an input was changed in the meantime; the signal's reason when aborted */
-async function write(path: string, rows: RunRows, { inputs }: Scanned, signals: PipeSignals): Promise<void> {
+async function write(path: string, rows: RunRows, { inputs }: Scanned): Promise<void> {
   const attempt = async <T>(work: Promise<T>): Promise<T> =>
     work.catch((error: Error) => {
       throw new OutputError(path, error);
     });
   const { head, line } = /\.(?:ndjson|jsonl)$/i.test(path) ? NDJSON : CSV;
-  const file = await attempt(Replacement.begin(path, signals));
+  const file = await attempt(Replacement.begin(path));
   try {
     let pending = head;
     for (const [index, input] of inputs.entries()) {
@@ -85,16 +69,10 @@ const BUFFERED = 1024 * 1024;
 const CSV = {
   head: `${OUTCOME_FIELDS.join(',')}\n`,
   line: (file: string, row: RunRow) =>
-    `${OUTCOME_FIELDS.map((field) => cell(field === 'file' ? file : row[field])).join(',')}\n`,
+    `${OUTCOME_FIELDS.map((field) => quotedCell(String((field === 'file' ? file : row[field]) ?? ''), ',')).join(',')}\n`,
 };
 const NDJSON = {
   head: '',
   line: (file: string, { line, id, outcome, request, job_id, reason }: RunRow) =>
     `${JSON.stringify({ file, line, id, outcome, request, job_id, reason })}\n`,
 };
-
-function cell(value: string | number | null): string {
-  if (value === null) return '';
-  const text = String(value);
-  return /[",\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
-}

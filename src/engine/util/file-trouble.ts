@@ -15,6 +15,7 @@ const WORDS: Readonly<Record<string, string>> = {
   ELOOP: 'part of this path is a link of another user, or leads in a circle',
   EMFILE: 'too many open files',
   ENAMETOOLONG: 'the name is too long',
+  NOT_A_FILE: 'it is not a regular file',
 };
 
 /** What helps where a process has too many open files. */

@@ -11,7 +11,7 @@ import {
 } from 'node:fs';
 import { dirname } from 'node:path';
 import { writeTrouble } from './file-trouble.js';
-import { foreignLink, isOwn, isTrusted, NO_LINK } from './owner.js';
+import { foreignLink, isOwn, NO_LINK } from './owner.js';
 
 /** What a kind of file looks like. */
 export interface FileKind {
@@ -19,8 +19,6 @@ export interface FileKind {
   name: string;
   /** Whether a file with this start was written as one of this kind. */
   isOne(start: Buffer): boolean;
-  /** Whether a device or a pipe is written to as well. */
-  streams?: boolean;
 }
 
 /** Enough to recognize a file by, with the first line of a file of outcomes. */
@@ -35,10 +33,9 @@ export function obstacle(path: string, kind: FileKind): string | null {
     refuseForeignLink(path);
     const found = statSync(path, { throwIfNoEntry: false });
     if (found?.isDirectory()) return 'it is a folder';
-    if (found && !found.isFile() && !kind.streams) return 'it is not a regular file';
-    if (found && !(found.isFile() ? isOwn(found) : isTrusted(found))) return 'it belongs to another user';
+    if (found && !found.isFile()) return 'it is not a regular file';
+    if (found && !isOwn(found)) return 'it belongs to another user';
     if (found) accessSync(path, constants.W_OK);
-    if (found && !found.isFile()) return null;
     const target = realpath(path);
     if (found && found.size > 0 && !kind.isOne(startOf(target))) return `it exists, and is not ${kind.name}`;
     accessSync(dirname(target), constants.W_OK);
