@@ -64,7 +64,7 @@ async function* steps(session: Session): AsyncGenerator<ImportEvent, ImportResul
   const decision = decide(session, made);
   const { mode, left } = decision;
   if (made) yield { type: 'plan', plan: made.plan, totals: totalsFor(session, decision, made) };
-  const ending: Ending = { ...decision, records: session.requests.all, wait: options.wait, failure: null };
+  const ending: Ending = { ...decision, requests: session.requests, wait: options.wait, failure: null };
   if (!isRecorded) return yield* report(session, ending, made?.plan);
   if (made && left > 0 && mode === 'sent') {
     await deps.confirm?.({ plan: made.plan, rows: left, continues: session.earlier?.run ?? null });
@@ -75,8 +75,8 @@ async function* steps(session: Session): AsyncGenerator<ImportEvent, ImportResul
   const failure = yield* sendRows(session);
   // What could not be recorded did not happen, for a resume.
   if (failure instanceof StateError) await session.readRequests();
-  const { all: records } = session.requests;
-  return yield* report(session, { ...ending, rows: countRows(session.planned, records), records, failure });
+  const { planned, requests } = session;
+  return yield* report(session, { ...ending, rows: countRows(planned, requests), requests, failure });
 }
 
 interface Decision {
@@ -90,7 +90,7 @@ interface Decision {
 /** What happens after the plan: the course ends without sending, or sends. @param made null: no row is needed, and jobs are followed */
 function decide(session: Session, made: Planned | null): Decision {
   const { planned, options, isRecorded, earlier, requests, failed } = session;
-  const begun = countRows(planned, requests.all);
+  const begun = countRows(planned, requests);
   if (!made) return { mode: 'sent', rows: begun, left: 0, stopped_by: null };
   const { totals, changes } = made;
   const { merged, unchanged } = totals;
@@ -130,7 +130,7 @@ async function* beginRun(session: Session, ending: Ending): AsyncGenerator<Impor
   };
   const retries = earlier ? addRetries(session, sends && scanned !== null) : [];
   if (scanned) {
-    const rows = new RunRows(session.id, session.requests.all, { ...deps, signal: deps.stop });
+    const rows = new RunRows(session.id, session.requests, { ...deps, signal: deps.stop });
     await rejecting!.restore(rows, deps.stop);
   }
   if (earlier) {

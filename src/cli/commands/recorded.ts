@@ -182,8 +182,9 @@ function factsOfRun(run: StoredRun, requests: readonly RequestRecord[], commands
   const files = summary.files.map((file, at) => {
     return { ...file, rejects_file: inputs[at]?.rejects_file ?? file.rejects_file };
   });
-  const failed = status === 'superseded' ? [] : failedOf(new RunRequests(requests));
-  return factsOf(withJobs({ ...summary, files }, requests, inputs), { commands, failed }, { requests });
+  const all = new RunRequests(requests);
+  const failed = status === 'superseded' ? [] : failedOf(all);
+  return factsOf(withJobs({ ...summary, files }, all, inputs), { commands, failed }, { requests });
 }
 
 /** Inputs whose rejects files are named from the folder in which they were written. */

@@ -4,6 +4,7 @@
  */
 
 import { ProfilesError } from '../../engine/errors.js';
+import { RunRequests } from '../../engine/model/run-requests.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { mayContinue } from '../../engine/run/door.js';
@@ -86,7 +87,8 @@ async function nothingLeft(run: StoredRun, next: string, asked: Options, context
   const tell = inWords(context.commands);
   const message = `run ${run.run} has applied this plan already; nothing was sent\n${next}`;
   const unwritten = `${outcomes} was not written, since nothing was sent`;
-  const summary = run.summary && withJobs(run.summary, await state.requests.of(run.run), run.inputs);
+  const summary =
+    run.summary && withJobs(run.summary, new RunRequests(await state.requests.of(run.run)), run.inputs);
   try {
     await reporter.report({ type: 'notice', message });
     if (outcomes != null) await reporter.report(tell({ type: 'warning', message: unwritten }));

@@ -58,6 +58,11 @@ export class RunRequests {
     return this.#parts.size === 0 ? this.all : this.all.filter(({ seq }) => !this.#parts.has(seq));
   }
 
+  /** Counts of the rows of all requests. */
+  get totals(): RowTotals {
+    return sumOf(this.all.filter(({ parent }) => parent === null).map((r) => totalsIn(r, this)));
+  }
+
   /** Whether the service has all rows of any request. */
   get hasCompleted(): boolean {
     this.#hasCompleted ||= this.all.some(isCompleted);
@@ -121,19 +126,6 @@ function completedOf({ job, rows, state }: RequestRecord): number {
   // The spec says integer; nothing keeps a service from a number that counts no rows.
   return Math.max(0, Math.min(rows, Math.floor(job.completed_rows ?? all)));
 }
-
-/** Counts the rows of all requests. */
-export function totalsOf(records: readonly RequestRecord[]): RowTotals {
-  const requests = new RunRequests(records);
-  return sumOf(records.filter(({ parent }) => parent === null).map((r) => totalsIn(r, requests)));
-}
-
-/** The requests that no other request has replaced. Together, they have the outcome of every row. */
-export const notReplaced = (records: readonly RequestRecord[]): RequestRecord[] =>
-  new RunRequests(records).ends;
-
-export const submittedRows = (records: readonly RequestRecord[]): number => totalsOf(records).submitted;
-export const completedRows = (records: readonly RequestRecord[]): number => totalsOf(records).completed;
 
 /**
  * Running totals of submitted and completed rows. Adding up all requests after each one would take quadratic

@@ -1,7 +1,7 @@
 /** Groups rejected rows by file, column and cause (contract §3 "Rejects"), in bounded memory. */
 
-import { type RequestRecord, rangesOf } from '../model/requests.js';
-import { notReplaced } from '../model/run-requests.js';
+import { rangesOf } from '../model/requests.js';
+import type { RunRequests } from '../model/run-requests.js';
 import type { CellType, RejectedRow, RejectionCause } from '../model.js';
 import type { Problem } from '../problems.js';
 import {
@@ -65,8 +65,8 @@ export class CauseTotals {
   }
 
   /** Adds rows that the service refused for good. @param paths of the run's inputs */
-  addRefused(records: readonly RequestRecord[], paths: readonly string[]): void {
-    for (const record of notReplaced(records)) {
+  addRefused({ ends }: RunRequests, paths: readonly string[]): void {
+    for (const record of ends) {
       if (record.state !== 'rejected') continue;
       const described = { column: null, reason: record.reason ?? 'refused by the service' };
       for (const { input, rows, first_line: line } of rangesOf(record))

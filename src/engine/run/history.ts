@@ -142,7 +142,7 @@ async function lookUp(
   const { state, cwd, stop: signal } = deps;
   const { run, started_at, inputs } = stored;
   const { account, region } = stored.scope;
-  const walk = new RunRows(run, await state.requests.of(run), { ...deps, signal });
+  const walk = new RunRows(run, new RunRequests(await state.requests.of(run)), { ...deps, signal });
   const options = withoutValues(stored);
   const itemLimitBytes = options.chunkBytes - envelopeBytes(kind);
   const mine = [...inputs.entries()].filter(([, input]) => input.kind === kind);

@@ -22,11 +22,11 @@ export async function* finishOutcomes(
   ending: Ending,
 ): AsyncGenerator<ImportEvent, Ending> {
   const signal = deps.abort;
-  const { mode, records, failure } = ending;
+  const { mode, requests, failure } = ending;
   const unsent = mode === 'refused' ? 'nothing was sent: rows are invalid' : undefined;
   try {
     signal.throwIfAborted();
-    await write(path, new RunRows(id, records, { ...deps, signal }, unsent), scanned);
+    await write(path, new RunRows(id, requests, { ...deps, signal }, unsent), scanned);
     yield { type: 'notice', message: `the outcome of each row is in ${path}` };
   } catch (error) {
     if (signal.aborted) return ending;

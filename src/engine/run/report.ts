@@ -13,7 +13,7 @@ import {
 } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { isAccepted, placeOf, placeText, type RequestRecord, rangesOf } from '../model/requests.js';
-import { notReplaced, RunRequests, submittedRows } from '../model/run-requests.js';
+import { RunRequests } from '../model/run-requests.js';
 import type { Kind, Plan, RunStatus, Summary } from '../model.js';
 import { isShort } from '../service/names.js';
 import { isClosed } from '../states.js';
@@ -52,15 +52,15 @@ export async function* report(
   }
   const notSent = before?.notSent ?? [];
   const ending = { ...ended, notSent };
-  const { records, failure } = ending;
+  const { requests, failure } = ending;
   for (const message of [
-    ...leftOutWarnings(records, paths),
-    ...(failure ? [] : givenUpWarnings(records, paths)),
+    ...leftOutWarnings(requests, paths),
+    ...(failure ? [] : givenUpWarnings(requests, paths)),
     ...(before?.warnings ?? []),
   ])
     yield { type: 'warning', message };
   const causes = rejecting?.causes ?? new CauseTotals();
-  causes.addRefused(records, paths);
+  causes.addRefused(requests, paths);
   const isOver = !failure || failure instanceof StateLostError;
   const summary: Summary = {
     run: isRecorded ? session.id : null,
@@ -68,19 +68,19 @@ export async function* report(
     kinds: session.kinds,
     ...service,
     rows: ending.rows,
-    requests: records.filter(wasSent).length,
-    retries: sum(records, (r) => r.retries),
+    requests: requests.all.filter(wasSent).length,
+    retries: sum(requests.all, (r) => r.retries),
     files: inputs.map(({ path, kind, rows }, at) => ({
       path,
       kind,
-      rows: { ...rows, rejected: rows.rejected + refusedRows(records, at) },
+      rows: { ...rows, rejected: rows.rejected + refusedRows(requests, at) },
       rejects_file: files[at] ?? null,
     })),
     // Without those that an error of the state kept from being recorded: these are unsent.
     rejected: session.rejections.slice(0, ending.rows.rejected),
     causes: causes.list(),
-    jobs: lastJobs(records, paths),
-    maybe_sent_twice: maybeSentTwice(records, paths),
+    jobs: lastJobs(requests, paths),
+    maybe_sent_twice: maybeSentTwice(requests, paths),
     ...(notSent.length > 0 && { not_sent: notSent }),
     warnings: [...warnings],
     resume: isRecorded && !isOver ? session.id : null,
@@ -91,8 +91,8 @@ export async function* report(
   if (isRecorded) {
     const distinct = (kind: Kind): number => {
       const repeats = scanned?.duplicates.get(kind)?.count;
-      const own = records.filter((r) => inputs[r.input]!.kind === kind);
-      return repeats === undefined ? 0 : submittedRows(own) - repeats;
+      const own = requests.all.filter((r) => inputs[r.input]!.kind === kind);
+      return repeats === undefined ? 0 : new RunRequests(own).totals.submitted - repeats;
     };
     const { plan: _, ...kept } = summary; // the plan quotes cells, which the state must not hold
     result.failure = await endRun(session, kept, failure, distinct);
@@ -102,8 +102,8 @@ export async function* report(
 }
 
 /** Number of rows of one input that the service refused for good. They are in its rejects file. */
-function refusedRows(records: readonly RequestRecord[], input: number): number {
-  const ranges = notReplaced(records).flatMap((r) => (r.state === 'rejected' ? rangesOf(r) : []));
+function refusedRows({ ends }: RunRequests, input: number): number {
+  const ranges = ends.flatMap((r) => (r.state === 'rejected' ? rangesOf(r) : []));
   return sum(ranges, (range) => (range.input === input ? range.rows : 0));
 }
 
@@ -111,8 +111,7 @@ function refusedRows(records: readonly RequestRecord[], input: number): number {
 const MOST_GIVEN_UP = 10;
 
 /** Warnings about requests that sent rows again without success, if the rows are not rejected. */
-export function givenUpWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
-  const requests = new RunRequests(records);
+export function givenUpWarnings(requests: RunRequests, paths: readonly string[]): string[] {
   const all = requests.ends.filter((r) => isFailed(r) && requests.chainOf(r).slice(1).some(isClosed));
   const more = all.length - MOST_GIVEN_UP;
   return [
@@ -128,9 +127,9 @@ export function givenUpWarnings(records: readonly RequestRecord[], paths: readon
  * Warnings about rows that were left out: one for each combination of inputs and runs that sent their ids
  * later.
  */
-export function leftOutWarnings(records: readonly RequestRecord[], paths: readonly string[]): string[] {
+export function leftOutWarnings({ ends }: RunRequests, paths: readonly string[]): string[] {
   const groups = new Map<string, RequestRecord[]>();
-  for (const r of notReplaced(records)) {
+  for (const r of ends) {
     if (r.left_out === 0 || !isClosed(r)) continue;
     const key = JSON.stringify([rangesOf(r).map(({ input }) => input), r.left_out_by]);
     groups.set(key, [...(groups.get(key) ?? []), r]);
@@ -160,16 +159,16 @@ export function statusOf(end: Ending): RunStatus {
   if (end.mode === 'planned') return 'planned';
   if (end.mode === 'refused') return 'rejected';
   if (end.mode === 'held') return 'held';
-  if (notReplaced(end.records).some(isFailed)) return 'failed';
+  if (end.requests.ends.some(isFailed)) return 'failed';
   if (isPartial(end)) return 'partial';
   return end.wait ? 'completed' : 'submitted';
 }
 
-const isPartial = ({ rows, records, notSent = [] }: Ending): boolean =>
+const isPartial = ({ rows, requests, notSent = [] }: Ending): boolean =>
   rows.rejected > 0 ||
   notSent.length > 0 ||
   (rows.unknown ?? 0) > 0 ||
-  notReplaced(records).some(
+  requests.ends.some(
     (r) =>
       (isClosed(r) && r.left_out > 0) ||
       (r.job !== null && isShort(r.job, r.rows)) ||
@@ -187,7 +186,7 @@ export function exitOf(end: Ending): ExitCode {
   if (failure && !(failure instanceof WaitTimeoutError)) {
     return failure instanceof ProfilesError ? failure.exit : Exit.unexpected;
   }
-  if (notReplaced(end.records).some(isFailed)) return Exit.jobFailed;
+  if (end.requests.ends.some(isFailed)) return Exit.jobFailed;
   if (failure) return Exit.waiting;
   if (end.mode === 'planned') return end.rows.rejected > 0 ? Exit.rejected : Exit.done;
   if (end.mode === 'held') return Exit.held;

@@ -4,7 +4,7 @@
  */
 
 import { type RequestRecord, rangesOf } from '../model/requests.js';
-import { isDecided, RunRequests } from '../model/run-requests.js';
+import { isDecided, type RunRequests } from '../model/run-requests.js';
 import {
   buildItems,
   filteredRows,
@@ -53,7 +53,6 @@ type What = keyof ReturnType<typeof outcomesOf>;
 type Classify = (id: string, hash: bigint) => RowOutcome;
 
 export class RunRows {
-  readonly #requests: RunRequests;
   /** By input, in the order of its rows. */
   readonly #stretches = new Map<number, Stretch[]>();
   /** The ids so far of each request that has merged rows, until its last row: requests may take turns. */
@@ -62,12 +61,11 @@ export class RunRows {
   /** @param unsent the reason given for rows that are in no request */
   constructor(
     private readonly run: string,
-    records: readonly RequestRecord[],
+    private readonly requests: RunRequests,
     private readonly deps: WalkDeps,
     private readonly unsent = 'the import stopped first',
   ) {
-    this.#requests = new RunRequests(records);
-    for (const record of this.#requests.ends) {
+    for (const record of requests.ends) {
       for (const { input, first_row, end_row } of rangesOf(record)) {
         const known = this.#stretches.get(input) ?? [];
         known.push({ first_row, end_row, record });
@@ -138,7 +136,7 @@ export class RunRows {
 
   /** Tells the outcomes of the rows of a request, which it is asked in order. */
   async #classifier(record: RequestRecord): Promise<Classify> {
-    const chain = this.#requests.chainOf(record);
+    const chain = this.requests.chainOf(record);
     const outcomes = { ...outcomesOf(chain), unchanged: without('unchanged', null) };
     const { sent } = outcomes;
     if (sent.outcome === 'unsent') sent.reason ??= this.unsent;

@@ -9,7 +9,7 @@ import {
   type RequestState,
   runJob,
 } from '../model/requests.js';
-import { completedRows, type RowTotals, RunRequests, totalsOf } from '../model/run-requests.js';
+import type { RowTotals, RunRequests } from '../model/run-requests.js';
 import type { FileRows, MaybeSentTwice, NotSent, Rejection, RowCounts, RunJob, Summary } from '../model.js';
 import { isWithin } from '../options/bounds.js';
 import type { ImportOptions, InvalidBound } from '../options.js';
@@ -40,12 +40,11 @@ export function countPlanned(
 type SomeRows = Pick<RowTotals, 'rejected' | 'merged' | 'unchanged'> & Partial<RowTotals>;
 
 /** The rows of a run. */
-export const countRows = (planned: FileRows, records: readonly RequestRecord[]): RowCounts =>
-  countPlanned(planned, totalsOf(records));
+export const countRows = (planned: FileRows, { totals }: RunRequests): RowCounts =>
+  countPlanned(planned, totals);
 
 /** Number of rows that a session that continues the run has to send. */
-function openRows(planned: FileRows, records: readonly RequestRecord[]): number {
-  const totals = totalsOf(records);
+function openRows(planned: FileRows, { totals }: RunRequests): number {
   const { unknown = 0, unsent = 0 } = countPlanned(planned, totals);
   return unknown + unsent - totals.given_up;
 }
@@ -55,7 +54,7 @@ export const leftToSend = (
   planned: FileRows,
   requests: RunRequests,
   failed: readonly RequestRecord[],
-): number => openRows(planned, requests.all) + sum(failed, ({ rows }) => rows);
+): number => openRows(planned, requests) + sum(failed, ({ rows }) => rows);
 
 /** Whether an import may continue with this many invalid rows. */
 export function isWithinBound(rows: FileRows, bound: InvalidBound): boolean {
@@ -70,7 +69,7 @@ export const isDone = (
   requests: RunRequests,
   options: Pick<ImportOptions, 'wait' | 'onFailure' | 'isolateJobs'>,
 ): boolean =>
-  openRows(planned, requests.all) <= 0 &&
+  openRows(planned, requests) <= 0 &&
   !requests.all.some((r) => r.parent === null && nextStep(r, requests, rulesOf(options))) &&
   !(options.wait && requests.all.some((r) => requestStatus(r) === 'accepted'));
 
@@ -101,8 +100,7 @@ export const wasSent = (r: RequestRecord): boolean =>
  * The jobs in the result document. If rows were sent again, the last job that had them counts. Rejected requests appear
  * in `causes`.
  */
-export function lastJobs(records: readonly RequestRecord[], paths: readonly string[]): RunJob[] {
-  const requests = new RunRequests(records);
+export function lastJobs(requests: RunRequests, paths: readonly string[]): RunJob[] {
   const last = requests.ends
     .filter(({ state }) => state !== 'rejected')
     .flatMap((r) => requests.chainOf(r).find(({ job }) => job !== null) ?? []);
@@ -128,14 +126,14 @@ export const withoutReasons = (
  */
 export const withJobs = (
   summary: Summary,
-  records: readonly RequestRecord[],
+  requests: RunRequests,
   inputs: readonly { path: string }[],
 ): Summary => ({
   ...summary,
-  rows: { ...summary.rows, completed: Math.min(summary.rows.submitted, completedRows(records)) },
+  rows: { ...summary.rows, completed: Math.min(summary.rows.submitted, requests.totals.completed) },
   rejected: withoutReasons(summary.rejected, summary.files),
   jobs: lastJobs(
-    records,
+    requests,
     inputs.map(({ path }) => path),
   ),
 });
@@ -145,11 +143,7 @@ export const jobsOf = (records: readonly RequestRecord[], paths: readonly string
   records.flatMap((r) => (r.job ? [runJob(r.job, r, paths)] : []));
 
 /** Rows of requests that were sent again although they may have arrived. */
-export function maybeSentTwice(
-  records: readonly RequestRecord[],
-  paths: readonly string[],
-): MaybeSentTwice[] {
-  const requests = new RunRequests(records);
+export function maybeSentTwice(requests: RunRequests, paths: readonly string[]): MaybeSentTwice[] {
   const isSentAgain = (r: RequestRecord): boolean =>
     r.possibleDuplicate !== null && (requestStatus(r) !== 'planned' || r.retries > 0);
   /** Whether those that have its rows instead say it of all its rows. */
@@ -157,7 +151,7 @@ export function maybeSentTwice(
     const parts = requests.partsOf(r);
     return parts.length > 0 && parts.every((part) => isSentAgain(part) || isSaidBelow(part));
   };
-  return records.flatMap((r) => {
+  return requests.all.flatMap((r) => {
     if (!isSentAgain(r) || isSaidBelow(r)) return [];
     const { possibleDuplicate: reason, job_id } = r;
     // By now, all its rows may be left out, or unchanged.
@@ -170,7 +164,7 @@ export function maybeSentTwice(
 export interface Ending {
   mode: 'planned' | 'refused' | 'held' | 'sent';
   rows: RowCounts;
-  records: readonly RequestRecord[];
+  requests: RunRequests;
   wait: boolean;
   /** The error that ended it early, or null. */
   failure: unknown;

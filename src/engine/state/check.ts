@@ -4,7 +4,7 @@
  */
 
 import type { RequestRange } from '../model/requests.js';
-import { submittedRows } from '../model/run-requests.js';
+import { RunRequests } from '../model/run-requests.js';
 import { type Reader, raw, STORED, sql, storedJson } from './database.js';
 import { type RequestRest, requestsOf } from './jobs.js';
 import type { RunRest } from './runs.js';
@@ -98,7 +98,7 @@ async function miscounted(on: Reader): Promise<string[]> {
   );
   const broken: string[] = [];
   for (const { run, summary } of runs) {
-    const recorded = submittedRows(await requestsOf(on, run));
+    const recorded = new RunRequests(await requestsOf(on, run)).totals.submitted;
     const reported = storedJson<{ rows: { submitted: number } }>(summary, STORED.summary, run).rows.submitted;
     if (reported !== recorded)
       broken.push(`run ${run} reported ${reported} submitted rows, and its requests have ${recorded}`);

@@ -6,7 +6,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { type RequestRange, type RequestRecord, rangesOf } from '../../../src/engine/model/requests.js';
-import { RunRequests, submittedRows, Totals } from '../../../src/engine/model/run-requests.js';
+import { RunRequests, Totals } from '../../../src/engine/model/run-requests.js';
 import { type FileRows, rangesIn } from '../../../src/engine/model.js';
 import { countRows, maybeSentTwice } from '../../../src/engine/run/summary.js';
 import { splitIntoChunks } from '../../../src/engine/send/chunker.js';
@@ -80,6 +80,10 @@ class Import {
 
   get records(): RequestRecord[] {
     return [...this.disk.values()].sort((a, b) => a.seq - b.seq);
+  }
+
+  get requests(): RunRequests {
+    return new RunRequests(this.records);
   }
 
   get planned(): FileRows {
@@ -169,7 +173,7 @@ class Import {
       inputs: [{ path: 'companies.csv', kind: 'companies' }],
       totalRows: world.rows.length,
       emit: (event) => {
-        if (event.type === 'progress') expect(event.rows).toBe(submittedRows(requests.all));
+        if (event.type === 'progress') expect(event.rows).toBe(requests.totals.submitted);
       },
       stop: stop.signal,
       abort: new AbortController().signal,
@@ -193,7 +197,7 @@ class Import {
   /** Of the request that has the row now, as it is on disk. */
   #stateOf(row: number): string | undefined {
     const has = ({ first_row, end_row }: RequestRange): boolean => first_row <= row && row < end_row;
-    return new RunRequests(this.records).ends.find((r) => rangesOf(r).some(has))?.state;
+    return this.requests.ends.find((r) => rangesOf(r).some(has))?.state;
   }
 }
 
@@ -246,12 +250,12 @@ test('every row ends as one thing, nothing acknowledged is sent again, and what 
       const run = new Import(world);
       for (let done = false; !done; ) {
         done = await run.sit();
-        const counts = countRows(run.planned, run.records);
+        const counts = countRows(run.planned, run.requests);
         expect(Math.min(...Object.values(counts))).toBeGreaterThanOrEqual(0);
       }
       if (run.sessions > 1) resumed++;
 
-      const { unsent, rejected, merged, unchanged, submitted } = countRows(run.planned, run.records);
+      const { unsent, rejected, merged, unchanged, submitted } = countRows(run.planned, run.requests);
       expect(unsent).toBeUndefined();
       const refused = rejected - run.planned.rejected;
       const tooLarge = world.luck.some(({ answer }) => answer === '413');
@@ -264,7 +268,7 @@ test('every row ends as one thing, nothing acknowledged is sent again, and what 
       expect(submitted + merged + refused).toBe(rows.length - run.planned.rejected - skipped.length);
 
       // What the service has: all that was to be sent, and beyond once only what the report names.
-      const named = maybeSentTwice(run.records, ['a.csv'])
+      const named = maybeSentTwice(run.requests, ['a.csv'])
         .flatMap(rangesIn)
         .map(({ first_line, last_line }) => [first_line, last_line]);
       for (const [i, row] of rows.entries()) {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { RunRequests } from '../../../src/engine/model/run-requests.js';
 import type { RejectedRow, RejectionCause } from '../../../src/engine/model.js';
 import { CauseTotals } from '../../../src/engine/run/causes.js';
 import { grouped } from '../../../src/engine/util/numbers.js';
@@ -240,7 +241,7 @@ it('rows that the service refused alike are one, whatever the ids of their reque
       reason: `the service answered ${answer} (x-request-id r-${seq})`,
     });
   totals.addRefused(
-    [refused(1, '422: no name'), refused(2, '422: no name'), refused(3, '422: no size')],
+    new RunRequests([refused(1, '422: no name'), refused(2, '422: no name'), refused(3, '422: no size')]),
     ['in.csv'],
   );
   expect(totals.list().map(({ reason, rows, at }) => [reason, rows, at])).toEqual([

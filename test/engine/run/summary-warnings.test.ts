@@ -24,12 +24,14 @@ describe('rows that were given up', () => {
   ];
 
   test('are in a warning of their own, but for a request that was sent once', () => {
-    expect(givenUpWarnings(given(0), FILE)).toEqual([]);
-    expect(givenUpWarnings(given(1), FILE)).toEqual([expect.stringMatching(/: 1 row failed: used up$/)]);
+    expect(givenUpWarnings(new RunRequests(given(0)), FILE)).toEqual([]);
+    expect(givenUpWarnings(new RunRequests(given(1)), FILE)).toEqual([
+      expect.stringMatching(/: 1 row failed: used up$/),
+    ]);
   });
 
   test('are counted after the tenth', () => {
-    const warnings = givenUpWarnings(given(12), FILE);
+    const warnings = givenUpWarnings(new RunRequests(given(12)), FILE);
     expect(warnings).toHaveLength(11);
     expect(warnings.at(-1)).toBe('and 2 more requests with rows that failed');
   });
@@ -47,17 +49,17 @@ test('rows that were left out: the lines of a request that was added later come 
     record(5, 10, { seq: 1, ...left, first_line: 7, last_line: 11 }),
     record(0, 5, { seq: 2, ...left, first_line: 2, last_line: 6 }),
   ];
-  expect(leftOutWarnings(records, FILE)).toEqual([
+  expect(leftOutWarnings(new RunRequests(records), FILE)).toEqual([
     'a.csv, lines 2 to 11: 2 rows not sent; sent later by run-2',
   ]);
 });
 
 test('a job that was short, and then completed when its rows were sent again, is no shortfall', () => {
   const job = { job_id: 'job-1', status: 'completed' };
-  const records = [
+  const requests = new RunRequests([
     record(0, 10, { seq: 1, job: { ...job, completed_rows: 9 } }),
     record(0, 10, { seq: 2, parent: 1, job: { ...job, completed_rows: 10 } }),
-  ];
+  ]);
   const rows = { ...planned(10), merged: 0, unchanged: 0, submitted: 10, completed: 10 };
-  expect(statusOf({ mode: 'sent', rows, records, wait: true, failure: null })).toBe('completed');
+  expect(statusOf({ mode: 'sent', rows, requests, wait: true, failure: null })).toBe('completed');
 });
