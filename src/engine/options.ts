@@ -24,7 +24,7 @@ const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 
 /** The options of an import that are whole numbers, by their name in the library. */
-const IMPORT_NUMBERS = {
+export const IMPORT_NUMBERS = {
   chunkSize: { unit: 'count', least: 1, default: 5_000 },
   chunkBytes: { unit: 'bytes', least: 1, default: 4 * MIB },
   concurrency: { unit: 'count', least: 1, default: 1 },

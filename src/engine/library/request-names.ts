@@ -1,10 +1,14 @@
 /** The names of what an import is asked for. */
-import type { MappingRules } from '../options/mapping-rules.js';
+import { DIALECT_OPTIONS, type DialectOptions } from '../options/dialect-options.js';
+import { type MappingRules, NO_RULES } from '../options/mapping-rules.js';
+import { IMPORT_NUMBERS } from '../options.js';
 import type { Names } from '../util/option-names.js';
 import type { ImportRequest, PlanRequest } from './import-request.js';
 
 /** Of both: the same request can be planned first, and then sent. */
 export const REQUEST_NAMES: Names<PlanRequest & ImportRequest> = {
+  ...IMPORT_NUMBERS,
+  ...(Object.fromEntries(DIALECT_OPTIONS.map((name) => [name, true])) as Names<DialectOptions>),
   files: true,
   records: true,
   stdin: true,
@@ -18,47 +22,22 @@ export const REQUEST_NAMES: Names<PlanRequest & ImportRequest> = {
   format: true,
   sheet: true,
   encoding: true,
-  delimiter: true,
-  quote: true,
-  escape: true,
-  comment: true,
-  skipLines: true,
-  lenientQuotes: true,
-  shortRows: true,
-  excelText: true,
-  renameDuplicates: true,
   jsonPath: true,
   roundNumbers: true,
-  maxCellBytes: true,
-  maxColumns: true,
-  maxDepth: true,
   where: true,
   limit: true,
   service: true,
   stateDir: true,
   state: true,
-  chunkSize: true,
-  chunkBytes: true,
-  concurrency: true,
   wait: true,
-  waitTimeoutMs: true,
-  waitForLockMs: true,
-  intervalMs: true,
-  retries: true,
-  retryDelayMs: true,
-  maxRetryAfterMs: true,
-  busyTimeoutMs: true,
   invalid: true,
   rejects: true,
   outcomes: true,
   changedOnly: true,
-  refreshAfterMs: true,
   maxChanged: true,
   trackKeys: true,
   checkProperties: true,
   onFailure: true,
-  isolateJobs: true,
-  canary: true,
   full: true,
   plan: true,
   run: true,
@@ -71,13 +50,7 @@ export const REQUEST_NAMES: Names<PlanRequest & ImportRequest> = {
 };
 
 export const RULE_NAMES: Names<MappingRules> = {
-  map: true,
-  include: true,
-  exclude: true,
-  set: true,
-  types: true,
-  infer: true,
-  empty: true,
+  ...NO_RULES,
   keys: true,
   nulls: true,
   trim: true,

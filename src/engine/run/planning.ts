@@ -28,9 +28,9 @@ import {
 } from '../plan/saved-plan.js';
 import type { Warning } from '../problems.js';
 import { checkScanned, ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.js';
-import { rangesToRecord } from '../send/chunk.js';
+import { type Chunk, rangesToRecord } from '../send/chunk.js';
 import { countRequests } from '../send/read-chunks.js';
-import { content, UNSENT } from '../send/request-record.js';
+import { content, made, UNSENT } from '../send/request-record.js';
 import type { PlannedRequests } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import { checkUnchanged } from './door.js';
@@ -181,12 +181,12 @@ async function addOffsets(requests: SavedRequest[], { inputs }: Scanned, signal:
 }
 
 /** A request as a plan has it. */
-function savedRequest(...[chunk, body]: Parameters<typeof content>): SavedRequest {
+function savedRequest(chunk: Chunk, body: Parameters<typeof made>[0]): SavedRequest {
   const [first, ...more] = rangesToRecord(chunk).map(({ input, first_row, end_row, rows, ...lines }) => ({
     ...{ input, first_row: first_row + 1, last_row: end_row, ...lines, rows },
   }));
   const { rows: _, ...range } = first!;
-  const { rows, merged, unchanged, bytes, digest } = content(chunk, body);
+  const { rows, merged, unchanged, bytes, digest } = content(chunk, made(body));
   return {
     ...range,
     offset: undefined, // its place among the others

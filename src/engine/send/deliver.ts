@@ -27,7 +27,6 @@ import {
   leaveOut,
   markSent,
   newRecord,
-  type Prepared,
   prepare,
   repeated,
   whereIs,
@@ -35,19 +34,14 @@ import {
 import type { Searches } from './search.js';
 
 /** @throws ProfilesError when the run cannot continue */
-export async function deliver(
-  given: Chunk,
-  deps: DeliverDeps,
-  searches: Searches,
-  ahead?: Prepared,
-): Promise<void> {
+export async function deliver(given: Chunk, deps: DeliverDeps, searches: Searches): Promise<void> {
   if (given.rejected !== null) return rejectAgain(given, given.rejected, deps);
-  const chunk = await leaveOut(given, given.recorded, deps);
-  const first = given.recorded ? null : ((chunk === given ? ahead : undefined) ?? prepare(chunk));
+  const { recorded } = given;
+  const chunk = await leaveOut(given, recorded, deps);
   // What is not begun is not recorded, so that it counts as unsent.
   if (deps.stop.aborted || deps.abort.aborted) return;
-  const { seq } = given.recorded ?? newRecord(chunk, first!.content, deps);
-  await new Delivery(chunk, seq, deps, searches).run(first);
+  const { seq } = recorded ?? newRecord(chunk, deps);
+  await new Delivery(chunk, seq, deps, searches).run(recorded === null);
 }
 
 class Delivery {
@@ -77,13 +71,13 @@ class Delivery {
     return this.#isGivenUp ? { ...options, onFailure: 'stop' } : options;
   }
 
-  /** @param first of a request that is sent for the first time */
-  async run(first: Prepared | null): Promise<void> {
+  /** @param isNew whether it is recorded with its first attempt */
+  async run(isNew: boolean): Promise<void> {
     const { requests, stop, abort } = this.deps;
     try {
-      for (let prepared = first; !stop.aborted && !abort.aborted; prepared = null) {
+      for (let isFirst = isNew; !stop.aborted && !abort.aborted; isFirst = false) {
         const step = nextStep(this.#root, requests, rulesOf(this.#options, this.deps.mostItems()));
-        if (step) await this.#take(step, prepared);
+        if (step) await this.#take(step, isFirst);
         else if (this.#isTold) return this.#tell((where) => `${where}: ${foundIn(this.#root, requests)}`);
         else return;
       }
@@ -92,7 +86,7 @@ class Delivery {
     }
   }
 
-  async #take(step: Step, prepared: Prepared | null): Promise<void> {
+  async #take(step: Step, isFirst: boolean): Promise<void> {
     const { requests, options } = this.deps;
     const { request, source } = step;
     const isPlanned = requestStatus(request) === 'planned';
@@ -115,14 +109,12 @@ class Delivery {
       return this.#replace(request, [rows]);
     switch (step.do) {
       case 'send':
-        return this.#send(rows, request, source, prepared);
+        return this.#send(rows, request, source, isFirst);
       case 'divide': {
         const first = isCanaryDue(options.canary, requests) ? this.deps.mostItems() : undefined;
         const halves = divide(rows, first);
         // Of what was recorded, so few may be left that they are sent as they are.
-        return !halves && isPlanned
-          ? this.#send(rows, request, source, null)
-          : this.#divide(request, rows, halves);
+        return !halves && isPlanned ? this.#send(rows, request, source) : this.#divide(request, rows, halves);
       }
       case 'reject': {
         // Not with rows that it left out for newer data.
@@ -161,15 +153,14 @@ class Delivery {
     whole: Chunk,
     given: RequestRecord,
     source: RequestRecord | null,
-    prepared: Prepared | null,
+    isFirst = false,
   ): Promise<void> {
     const { emit } = this.deps;
     const { onFailure } = this.#options;
-    const rows = prepared ? whole : await leaveOut(whole, this.#root, this.deps, given);
-    const made = prepared ?? prepare(rows);
-    const record = prepared ? given : await repeated(rows, made.content, given, this.deps);
+    const rows = isFirst ? whole : await leaveOut(whole, this.#root, this.deps, given);
+    const record = isFirst ? given : await repeated(rows, given, this.deps);
     const isSearch = source !== null && onFailure === 'isolate';
-    const { chunk, error } = await sendAndFollow(rows, made, record, {
+    const { chunk, error } = await sendAndFollow(rows, record, {
       ...this.deps,
       emit: (event) => emit(isSearch && event.type === 'job' ? { ...event, searching: true } : event),
     });
@@ -205,7 +196,7 @@ class Delivery {
     const { deps } = this;
     const over = { parent: request.seq, digest: '', state: 'waiting' } as const;
     for (const part of parts) await markSent(part, request, deps);
-    const added = parts.map((part) => newRecord(part, { ...prepare(part).content, ...over }, deps));
+    const added = parts.map((part) => newRecord(part, deps, over));
     deps.totals.count(request);
     await deps.state.requests.recordAll(deps.run, deps.scope, this.chunk.kind, [request, ...added]);
   }
@@ -241,10 +232,9 @@ class Delivery {
 /** Rejects rows that the service rejected before, without sending them. */
 async function rejectAgain(chunk: Chunk, reason: string, deps: DeliverDeps): Promise<void> {
   const { run, scope, state, remembering } = deps;
-  const { content } = prepare(chunk);
-  const record = chunk.recorded ?? newRecord(chunk, content, deps);
+  const record = chunk.recorded ?? newRecord(chunk, deps);
   await deps.reject(chunk, reason, deps.emit);
-  Object.assign(record, content, { state: 'rejected', reason });
+  Object.assign(record, prepare(chunk).content, { state: 'rejected', reason });
   const [prints, rows] = [remembering.printsOf(chunk), rowsToRecord(chunk)];
   await state.requests.record(run, scope, chunk.kind, record, prints, chunk.shared, rows);
 }

@@ -80,22 +80,28 @@ export const UNSENT = {
 /** The reason in the record of a request that was found after a crash with only its intent. */
 export const FOUND = 'the import ended before the answer was read';
 
-/** The body of a chunk as it is sent, and the fields of its record that describe it. */
-export interface Prepared {
-  body: Buffer<ArrayBuffer>;
-  content: ReturnType<typeof content>;
+const MADE = new WeakMap<Chunk, ReturnType<typeof made>>();
+
+/**
+ * Gives the body of a chunk as it is sent, and the fields of its record that describe it. The body and its digest are made
+ * once: the sender asks ahead, so that a connection that is free does not wait for them.
+ */
+export function prepare(chunk: Chunk) {
+  const known = MADE.get(chunk) ?? made(serialize(chunk));
+  MADE.set(chunk, known);
+  return { body: known.body, content: content(chunk, known) };
 }
 
-/** Makes the body of a chunk and its digest. Done ahead, so that a connection that is free does not wait for it. */
-export function prepare(chunk: Chunk): Prepared {
-  const serialized = serialize(chunk);
-  return { body: serialized.body, content: content(chunk, serialized) };
-}
+/** Adds the digest to a body. */
+export const made = (serialized: ReturnType<typeof serialize>) => ({
+  ...serialized,
+  digest: createHash('sha256').update(serialized.body).digest('hex'),
+});
 
 /** The fields of a request record that describe its content. */
 export function content(
   { leftOut, unchanged }: Chunk,
-  { body, items, merged }: ReturnType<typeof serialize>,
+  { body, items, merged, digest }: ReturnType<typeof made>,
 ) {
   const having = (before: LeftOut['before']): number => leftOut.filter((row) => row.before === before).length;
   return {
@@ -105,18 +111,19 @@ export function content(
     overtaken: having('submitted'),
     doubtful: having('unknown'),
     bytes: body.length,
-    digest: createHash('sha256').update(body).digest('hex'),
+    digest,
   };
 }
 
 /** Makes the record of a request that was not sent yet, and adds it to `requests`. */
 export function newRecord(
   chunk: Chunk,
-  given: Prepared['content'] & Partial<RequestRecord>,
   { requests }: DeliverDeps,
+  given: Partial<RequestRecord> = {},
 ): RequestRecord {
   const [first, ...more] = rangesToRecord(chunk);
-  const record = { ...first!, more, seq: requests.next, parent: null, ...UNSENT, ...given };
+  const { content } = prepare(chunk);
+  const record = { ...first!, more, seq: requests.next, parent: null, ...UNSENT, ...content, ...given };
   requests.add(record);
   return record;
 }
@@ -154,11 +161,11 @@ function whyAccepted(r: RequestRecord): string | null {
  */
 export async function repeated(
   chunk: Chunk,
-  now: Prepared['content'],
   recorded: RequestRecord,
   deps: DeliverDeps,
 ): Promise<RequestRecord> {
   if (requestStatus(recorded) === 'accepted') return recorded;
+  const now = prepare(chunk).content;
   if (now.digest !== recorded.digest) await checkContent(chunk, recorded, deps);
   const again = { ...recorded, ...now };
   // One that has only its intent is reported as possibly sent twice.

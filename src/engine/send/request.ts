@@ -14,14 +14,7 @@ import { requestStatus } from '../states.js';
 import type { Clock } from '../util/clock.js';
 import { type Chunk, rowsToRecord } from './chunk.js';
 import { follow, reportSubmitted } from './follow.js';
-import {
-  type DeliverDeps,
-  doubtsBefore,
-  leaveOut,
-  lostBefore,
-  type Prepared,
-  prepare,
-} from './request-record.js';
+import { type DeliverDeps, doubtsBefore, leaveOut, lostBefore, prepare } from './request-record.js';
 
 /** The fields of a record that `sendRequest` reads and changes. */
 export type Attempted = Pick<
@@ -188,12 +181,11 @@ interface Sending {
  */
 export async function sendAndFollow(
   given: Chunk,
-  { body: whole }: Prepared,
   record: RequestRecord,
   deps: DeliverDeps,
 ): Promise<Sending> {
   const { run, scope, state, options } = deps;
-  let [chunk, body, isNew] = [given, whole, true];
+  let [chunk, isNew] = [given, true];
   /** Resolves when the last commit is on disk. */
   let written = Promise.resolve();
   const commit = async (): Promise<void> => {
@@ -217,9 +209,8 @@ export async function sendAndFollow(
   const remainsNow = async (): Promise<boolean> => {
     const rest = await leaveOut(chunk, record, deps, record);
     if (rest === chunk) return true;
-    const prepared = prepare(rest);
-    Object.assign(record, prepared.content);
-    [chunk, body, isNew] = [rest, prepared.body, true];
+    Object.assign(record, prepare(rest).content);
+    [chunk, isNew] = [rest, true];
     return remains();
   };
   const submit = (signal: AbortSignal, begins: () => void) => {
@@ -227,7 +218,7 @@ export async function sendAndFollow(
       state.locks.check();
       begins();
     };
-    return deps.client.submit(chunk.kind, body, signal, ready);
+    return deps.client.submit(chunk.kind, prepare(chunk).body, signal, ready);
   };
 
   if (requestStatus(record) === 'accepted') await follow([record], deps);

@@ -125,14 +125,14 @@ class Sender {
   async #sendAll(chunks: AsyncIterable<Chunk>): Promise<void> {
     for await (const chunk of chunks) {
       // Ahead of time only for what is surely sent.
-      const prepared = chunk.recorded ? undefined : prepare(chunk);
+      if (!chunk.recorded) prepare(chunk);
       await this.#room(chunk.shared);
       if (this.#deps.options.wait && !this.#deps.stop.aborted)
         await otherJobsEnded(chunk.kind, chunk.ids, { ...this.#deps, ...this.#announcing });
       if (this.#deps.stop.aborted) return;
       const isCanary = this.#isCanaryDue;
       // Until a search for its rows at fault ends, it counts as unfinished.
-      this.#launch(chunk.shared, deliver(chunk, this.#now, this.#searches, prepared));
+      this.#launch(chunk.shared, deliver(chunk, this.#now, this.#searches));
       if (isCanary) await this.#endOfCanary();
     }
   }

@@ -2,8 +2,8 @@
 import { UsageError } from '../errors.js';
 import { nearest } from './nearest.js';
 
-/** All names of the options, each of them once. */
-export type Names<T> = Readonly<Record<keyof T, true>>;
+/** An object with all names of the options, whatever it has of each. */
+export type Names<T> = Readonly<Record<keyof T, unknown>>;
 
 /**
  * @param names an object with all names
