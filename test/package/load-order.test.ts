@@ -53,8 +53,9 @@ describe('a start loads', () => {
 
   it('few files with the first one', () => expect(filesOf('src/cli/main.ts').length).toBeLessThanOrEqual(9));
 
-  it.each(['zod', 'undici', 'commander', 'ora'])('an import without %s, until it is needed', (name) =>
-    expect(packagesOf('src/cli/commands/import-run.ts')).not.toContain(name),
+  it.each(['zod', 'undici', 'cli-table3', 'commander', 'ora'])(
+    'an import without %s, until it is needed',
+    (name) => expect(packagesOf('src/cli/commands/import-run.ts')).not.toContain(name),
   );
 
   it.each(['import-run', 'jobs', 'lookups', 'doctor', 'identify', 'inspect'])('no spinner with %s', (name) =>

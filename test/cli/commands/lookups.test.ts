@@ -63,13 +63,14 @@ describe('10,000 lookups', () => {
   }));
   test.override({ sandboxOptions: { lookups: { embeds: many } } });
 
-  test('none is left out', async ({ sandbox }) => {
+  test('nothing is cut, and the table is not drawn, which would take seconds', async ({ sandbox }) => {
     const env = environmentOf(sandbox);
     const json = await lookups('embeds --json', env);
     expect(JSON.parse(json.stdout)).toHaveLength(10_000);
-    for (const options of [{}, { columns: 80 }]) {
-      const { stdout } = await lookups('embeds', env, options);
-      expect(stdout.match(/ of many/g)).toHaveLength(10_000);
+    for (const columns of [undefined, 80]) {
+      const { stdout } = await lookups('embeds', env, columns === undefined ? {} : { columns });
+      expect(stdout).not.toContain('│');
+      expect(stdout.trimEnd().split('\n')).toHaveLength(10_001);
     }
   });
 });

@@ -79,10 +79,30 @@ describe('renderTable', () => {
     }
   });
 
-  test('text with combining marks is as wide as it is shown', () => {
-    const text = renderTable([columns[1]!, columns[2]!], [['नमस्ते', 'card']], { width: 80, color: false });
-    expect(new Set(text.trimEnd().split('\n').map(widthOf)).size).toBe(1);
+  test('text with combining marks that cli-table3 miscounts is plain and complete', () => {
+    const text = renderTable(
+      columns,
+      [
+        ['1', 'नमस्ते', 'card'],
+        ['2', 'ที่นี่', 'card'],
+      ],
+      { width: 80, color: false },
+    );
+    expect(text.split('\n')).toEqual(['id  title  type', ' 1  नमस्ते    card', ' 2  ที่นี่     card', '']);
   });
+
+  test.each([
+    ['CJK', '株式会社', 25],
+    ['emoji', '👍🏽 👨‍👩‍👧', null],
+  ])(
+    '2,000 rows with %s are not drawn, which would take seconds, and fit into the terminal',
+    (_name, text, width) => {
+      const many = Array.from({ length: 2_000 }, (_, i) => [String(i), `Título nº ${i} ${text}`, 'card']);
+      const lines = renderTable(columns, many, { width, color: false }).trimEnd().split('\n');
+      expect(lines).toHaveLength(2_001);
+      expect(lines.every((line) => widthOf(line) <= (width ?? 80) && !line.includes('│'))).toBe(true);
+    },
+  );
 
   test('without rows, there is only the header', () => {
     expect(renderTable(columns, [], piped)).toBe('id  title  type\n');
