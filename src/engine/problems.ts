@@ -161,6 +161,8 @@ export type Problem =
   | { code: 'quotes_in_text' }
   /** Every cell begins and ends with `'`. */
   | { code: 'apostrophes' }
+  /** The header of a CSV is one column, which this character may separate into several. */
+  | { code: 'other_delimiter'; path: string; delimiter: string }
   /** Numbers of a column lose trailing zeros. */
   | { code: 'digits_lost'; column: string }
   /** The point in the numbers of a column may be for thousands, as in other columns. */

@@ -32,6 +32,10 @@ const CASES: {
     { columns: 20_000 },
     'leave some out of the export; for a CSV, check that its delimiter is the right one; to read them all:\n  profiles import -o max_columns=20000',
   ],
+  other_delimiter: [
+    { path: 'a.csv', delimiter: '\u0001' },
+    'if "\\x01" separates its columns:\n  profiles import a.csv --delimiter \'\\x01\'',
+  ],
   stdin_is_terminal: [{}, 'pipe a file in:\n  profiles import - < companies.csv'],
   rows_in_sheet: [
     {

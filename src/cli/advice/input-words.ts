@@ -70,6 +70,10 @@ function readAs(
   ];
 }
 
+/** A delimiter as a person can type it: `\\x01` for a control character. */
+const typable = (delimiter: string): string =>
+  delimiter < ' ' ? `\\x${delimiter.charCodeAt(0).toString(16).padStart(2, '0')}` : delimiter;
+
 /** How a workbook has the cells of a type, which a spreadsheet program shows in other ways. */
 function asStored(type: string): string {
   if (type === 'boolean') return ' (a workbook has TRUE and FALSE as true and false, however it shows them)';
@@ -103,6 +107,10 @@ export const INPUT_WORDS = {
   other_sheets: ({ others }) => `choose one with --sheet, such as ${flag('sheet', others[0]!)}`,
   error_cells: ({ text }) => `fix the formula, or read it as empty with ${flag('null', text)}`,
 
+  other_delimiter: ({ path, delimiter }) => ({
+    do: `if "${typable(delimiter)}" separates its columns`,
+    again: { paths: [path], plus: ['--delimiter', typable(delimiter)] },
+  }),
   kind_unknown: readAs,
   no_identifier: readAs,
   rows_in_array: ({ path, jsonPath, otherwise }, commands) => [

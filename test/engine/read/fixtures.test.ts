@@ -162,8 +162,8 @@ const CASES: Record<string, Case | Case[]> = {
     },
     {
       options: { delimiter: ',' },
-      error: 'sep-line.csv: no column user_id or company_id among company_id;name',
-      hint: 'say what the rows are, and name the column of their identifier',
+      error: 'sep-line.csv:2: the header is one column, "company_id;name"',
+      hint: 'if ";" separates its columns, say so',
     },
   ],
   'control-delimiter.csv': {

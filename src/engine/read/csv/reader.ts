@@ -70,7 +70,10 @@ async function identifiedIn(
     header = await table.first();
     return identified(undefined);
   } catch (error) {
-    const other = betweenApostrophes(header, options) ?? titleAbove(error, table, options, header);
+    const other =
+      betweenApostrophes(header, options) ??
+      betweenOthers(header, options) ??
+      titleAbove(error, table, options, header);
     if (other || !header || !options.guess) throw other ?? withoutHeader(error, header) ?? error;
     return identified(true);
   }
@@ -85,6 +88,32 @@ function betweenApostrophes(header: Header | null, { path }: InputOptions): Inpu
     hint: 'if they are quotes, say so',
     problem: { code: 'apostrophes' },
   });
+}
+
+/** The error for a header of one column that names an identifier with another delimiter; null for any other. */
+function betweenOthers(header: Header | null, options: InputOptions): InputError | null {
+  const [only = '', ...more] = header?.cells ?? [];
+  const signs = more.length > 0 ? [] : new Set(only.match(/[^\p{L}\p{N} _]/gu));
+  const delimiter = [...signs].find((sign) => {
+    const columns = only.split(sign).map((name) => name.trim());
+    return !columns.includes('') && isIdentified(columns, options);
+  });
+  if (delimiter === undefined) return null;
+  return new InputError(`the header is one column, ${quoted(only)}`, {
+    file: options.path,
+    line: header!.line,
+    hint: `if ${quoted(delimiter)} separates its columns, say so`,
+    problem: { code: 'other_delimiter', path: options.path, delimiter },
+  });
+}
+
+/** Whether columns name the identifier. */
+function isIdentified(columns: string[], options: InputOptions): boolean {
+  try {
+    return identify(named(columns), { ...options, guess: undefined }) !== null;
+  } catch {
+    return false;
+  }
 }
 
 /** The error for columns that show no identifier, if a name looks like a value: databases unload without a header. */
@@ -106,13 +135,7 @@ function titleAbove(
   header: Header | null,
 ): InputError | null {
   if (!(error instanceof ProfilesError) || error.problem?.code === 'bad_dialect') return null;
-  const fits = (columns: string[]): boolean => {
-    try {
-      return identify(named(columns), { ...options, guess: undefined }) !== null;
-    } catch {
-      return false;
-    }
-  };
+  const fits = (columns: string[]): boolean => isIdentified(columns, options);
   // A header that names the identifier is one, whatever else is wrong with it.
   if (header && fits(header.cells.map((cell) => cell.trim()))) return null;
   const found = titleLines(table, options, header, fits);
