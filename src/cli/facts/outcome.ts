@@ -26,13 +26,17 @@ const OUTCOMES: Record<RunStatus, [tone: Tone, words: string]> = {
   interrupted: ['warn', 'interrupted'],
 };
 
+/** A wait that ended before the first request did. */
+const NOTHING_SENT = ['warn', 'timed out; nothing was sent'] as const;
+
 /** Whether there is only a plan, and nothing was sent. */
 export const isOnlyPlanned = (status: string): boolean => status === 'planned' || status === 'held';
 
 /** How it ended. `why`: why it is not a success, for the exit codes that have several reasons. */
 export function outcomeOf(summary: Summary) {
   const { status, rows } = summary;
-  const [tone, words] = OUTCOMES[status];
+  const isUnsent = status === 'timed_out' && rows.submitted === 0 && !rows.unknown;
+  const [tone, words] = isUnsent ? NOTHING_SENT : OUTCOMES[status];
   // A dry run that would reject rows is not a success.
   const isBad = status === 'planned' && rows.rejected > 0;
   return { tone: isBad ? ('bad' as const) : tone, words, why: whyOf(summary) };
