@@ -44,6 +44,21 @@ it('line ends in the text of a workbook are line feeds, but for those that it es
   expect(items).toEqual([{ company_id: 'c\n1', metadata: { 'a\nb': 'd\ne\r\nf\ng' } }]);
 });
 
+it('a tag that is not well-formed is an error: its cell would be taken for another', async () => {
+  const sheet = (text: string): string => text.replace('r="B2"', 'r=B2');
+  const path = file(
+    'a.xlsx',
+    workbook(
+      [
+        ['company_id', 'value'],
+        ['c1', 1],
+      ],
+      { sheet },
+    ),
+  );
+  await expect(read(path)).rejects.toThrow('attribute');
+});
+
 describe('days that do not exist', () => {
   const NONE = ['60', '0', '-1', '2958466'];
 

@@ -93,6 +93,20 @@ describe('runs', () => {
     expect(await endedBy('network')).toBe('unauthorised');
   });
 
+  test('how a rejects file without a run was read is kept for 90 days', async ({ state, clock }) => {
+    const what = { digest: '', mark: null, reading: {}, unedited: new BigUint64Array(), unsent: null };
+    const put = (run: string) => state.rejects.put({ run, input: 0, owner: run, location: run, ...what });
+    await put('first');
+    for (const [days, kept] of [
+      [89, 1],
+      [2, 0],
+    ] as const) {
+      clock.pass(days * 86_400_000);
+      await put(`${days} days later`);
+      expect(await state.rejects.ofRun('first')).toHaveLength(kept);
+    }
+  });
+
   test('a rejects file is kept with its input', async ({ state }) => {
     await state.runs.start(aRun({ inputs: [INPUT, { ...INPUT, path: 'b.csv' }] }));
     await state.runs.setRejectsFile(RUN, 1, 'b.rejects.csv');
