@@ -2,7 +2,7 @@
 import { ID_FIELD, type Kind, type RejectedRow } from '../model.js';
 import { Hashes } from './hashes.js';
 import { cleaner } from './identifier.js';
-import { memberOf } from './json/text.js';
+import { memberOf } from './json/members.js';
 import type { OpenedInput } from './types.js';
 
 /** Before the identifier. */

@@ -6,7 +6,7 @@ import { InputError } from '../errors.js';
 import type { RejectedRow } from '../model.js';
 import type { Condition } from '../options/mapping-rules.js';
 import { formatOf } from './formats.js';
-import { objectMembers } from './json/text.js';
+import { objectMembers } from './json/members.js';
 import { columnIn, METADATA, unknownColumn } from './mapping/targets.js';
 import { only, type Rows } from './rows.js';
 import type { OpenedInput, Selection } from './types.js';

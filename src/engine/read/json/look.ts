@@ -1,5 +1,5 @@
 /** Looks at JSON text byte by byte, without parsing it: where values end, and how large they are. */
-import { BACKSLASH, QUOTE, skipText, viewOf } from '../text/fours.js';
+import { BACKSLASH, QUOTE, skipText } from '../text/fours.js';
 
 const LF = 0x0a;
 const SPACE = 0x20;
@@ -95,53 +95,6 @@ export function scalarEnd(bytes: Uint8Array, start: number, end: number): number
   let at = start + 1;
   while (at < end && !isSpace(bytes[at]) && !isPunctuation(bytes[at]!)) at++;
   return at;
-}
-
-/** Why `eachMember` did not reach the end of an object: the text ends before it, or is not JSON. */
-export const ENDS = -1;
-export const BROKEN = -2;
-
-/**
- * Visits the members of an object, as far as the text goes.
- * @param see receives each name and the offset of its value; it returns true to visit no more
- * @returns the offset after the object, or of the last value; `ENDS` or `BROKEN`
- */
-export function eachMember(
-  text: Buffer,
-  start: number,
-  see: (name: string, value: number) => unknown,
-): number {
-  const view = viewOf(text);
-  const { length } = text;
-  let at = skipSpace(text, start + 1);
-  if (text[at] === CLOSE_BRACE) return at + 1;
-  while (text[at] === QUOTE) {
-    const nameEnd = look(text, view, at, length);
-    if (nameEnd < 0) return ENDS;
-    const name = text.toString('utf8', at + 1, nameEnd - 1);
-    at = skipSpace(text, nameEnd);
-    if (at < length && text[at] !== COLON) return BROKEN;
-    at = skipSpace(text, at + 1);
-    if (at >= length) return ENDS;
-    if (see(name.includes('\\') ? decoded(name) : name, at) === true) return at;
-    if (text[at] === COLON || isPunctuation(text[at]!)) return BROKEN;
-    const end = valueEnd(text, view, at, length);
-    if (end < 0 || (end === length && isScalar(text[at]!))) return ENDS;
-    at = skipSpace(text, end);
-    if (text[at] === CLOSE_BRACE) return at + 1;
-    if (at < length && text[at] !== COMMA) return BROKEN;
-    at = skipSpace(text, at + 1);
-  }
-  return at < length ? BROKEN : ENDS;
-}
-
-/** A name that is not JSON is reported by whoever parses the object. */
-function decoded(name: string): string {
-  try {
-    return JSON.parse(`"${name}"`) as string;
-  } catch {
-    return name;
-  }
 }
 
 /** Whether a byte begins neither a string nor an object or array. */

@@ -1,6 +1,6 @@
 /** The members of a JSON object as its text has them. A value is parsed only if it is not sent as it is written. */
 import { CellLists } from '../rows.js';
-import { BACKSLASH, QUOTE, skipText } from '../text/fours.js';
+import { BACKSLASH, QUOTE, skipText, viewOf } from '../text/fours.js';
 import { JSON_TYPES, jsonTypeOf, type SeenValue } from './fields.js';
 import {
   CLOSE_BRACE,
@@ -13,6 +13,7 @@ import {
   isSurrogate,
   look,
   NINE,
+  OPEN_BRACE,
   POINT,
   scalarEnd,
   seen,
@@ -34,8 +35,9 @@ export const ESCAPED = 6;
 export const SPELLED = 7;
 
 const MINUS = 0x2d;
-/** Beyond the largest name that is an index. */
-const MOST_INDEX = 2 ** 32 - 1;
+/** Why the end of an object was not reached: the text ends before it, or is not JSON. */
+export const ENDS = -1;
+export const BROKEN = -2;
 
 export class Members {
   /** Names and values in the bytes, without quotes around names. Kinds of names: `TEXT` or `ESCAPED`. */
@@ -55,62 +57,42 @@ export class Members {
   }
 
   /**
-   * Puts the members in the order in which parsing puts them: names that are whole numbers first. Call this after
-   * `scan`, if there are not too many.
+   * Finds the members of an object, as far as the text goes.
+   * @returns the offset after the object; `ENDS` or `BROKEN`
    */
-  order(bytes: Buffer): void {
-    const { starts, length } = this.names;
-    const isWord = (first: number): boolean => (first < ZERO || first > NINE) && first !== BACKSLASH;
-    let words = 0;
-    while (words < length && isWord(bytes[starts[words]!]!)) words++;
-    if (words === length) return;
-    const [names, values, { nested }] = [this.names.take(), this.values.take(), this];
-    const numbers = Array.from(names.starts, (start, at) => {
-      const name = bytes.toString('latin1', start, names.ends[at]).replace(/\\u003(\d)/g, '$1');
-      return /^(?:0|[1-9]\d{0,9})$/.test(name) && Number(name) < MOST_INDEX ? Number(name) : MOST_INDEX;
-    });
-    const order = [...numbers.keys()].sort((a, b) => numbers[a]! - numbers[b]!);
-    for (const at of order) {
-      this.names.push(names.starts[at]!, names.ends[at]!, names.kinds[at]!);
-      this.values.push(values.starts[at]!, values.ends[at]!, values.kinds[at]!);
-    }
-    this.nested = order.map((at) => nested[at]!);
-  }
-
-  /** Finds the members of an object. @returns false if its text cannot be valid JSON */
-  scan(bytes: Buffer, view: DataView, start: number, end: number): boolean {
+  scan(bytes: Buffer, view: DataView, start: number, end: number): number {
     const { names, values } = this;
     names.length = values.length = this.total = 0;
     this.depth = 1;
     this.isSuspect = false;
-    if (bytes[end - 1] !== CLOSE_BRACE) return false; // nothing but this ends the searches below
     let at = skipSpace(bytes, start + 1);
-    if (bytes[at] === CLOSE_BRACE) return at + 1 === end;
-    for (;;) {
-      if (bytes[at] !== QUOTE) return false;
+    if (bytes[at] === CLOSE_BRACE) return at + 1;
+    while (bytes[at] === QUOTE && at < end) {
       const nameEnd = this.#textEnd(bytes, view, at, end);
-      if (nameEnd < 0) return false;
+      if (nameEnd < 0) return nameEnd;
       names.push(at + 1, nameEnd, this.#isEscaped ? ESCAPED : TEXT);
       this.total++;
       at = skipSpace(bytes, nameEnd + 1);
-      if (bytes[at] !== COLON) return false;
+      if (bytes[at] !== COLON) break;
       at = skipSpace(bytes, at + 1);
+      if (at >= end) break;
       at = this.#value(bytes, view, at, end);
-      if (at < 0) return false;
+      if (at < 0) return at;
       if (isSpace(bytes[at])) at = skipSpace(bytes, at);
-      if (bytes[at] === CLOSE_BRACE) return at + 1 === end;
-      if (bytes[at] !== COMMA) return false;
+      if (bytes[at] === CLOSE_BRACE) return at + 1;
+      if (bytes[at] !== COMMA) break;
       at = skipSpace(bytes, at + 1);
     }
+    return at < end ? BROKEN : ENDS;
   }
 
-  /** Adds a value. @returns the offset after it; -1 if there is none, or it does not end */
+  /** Adds a value. @returns the offset after it; `ENDS` or `BROKEN` */
   #value(bytes: Buffer, view: DataView, start: number, end: number): number {
     const first = bytes[start]!;
     if (first === QUOTE) {
       const close = this.#textEnd(bytes, view, start, end);
       this.values.push(start, close + 1, this.#isEscaped ? ESCAPED : TEXT);
-      return close < 0 ? -1 : close + 1;
+      return close < 0 ? close : close + 1;
     }
     if (!isScalar(first)) {
       const after = look(bytes, view, start, end);
@@ -121,26 +103,71 @@ export class Members {
       this.values.push(start, after, NESTED);
       return after;
     }
-    if (isPunctuation(first)) return -1;
+    if (isPunctuation(first)) return BROKEN;
     const after = scalarEnd(bytes, start, end);
     this.values.push(start, after, scalarKind(bytes, start, after));
     return after;
   }
 
-  /** Where the closing quote of a string is; -1 if there is none, or a character that must be escaped. */
+  /** Where the closing quote of a string is; `ENDS` if there is none, `BROKEN` before a character that must be escaped. */
   #textEnd(bytes: Buffer, view: DataView, open: number, end: number): number {
     this.#isEscaped = false;
     for (let at = skipText(view, open + 1, end); at < end; at = skipText(view, at + 1, end)) {
       const byte = bytes[at]!;
       if (byte === QUOTE) return at;
-      if (byte < 0x20) return -1;
+      if (byte < 0x20) return BROKEN;
       if (byte !== BACKSLASH) continue;
       this.#isEscaped = true;
       if (isSurrogate(bytes, ++at)) this.isSuspect = true;
     }
-    return -1;
+    return ENDS;
   }
 }
+
+/** A member, where its value is. The end is unknown if the text ends in the value. */
+interface Member {
+  name: string;
+  start: number;
+  end: number;
+}
+
+const members = new Members();
+
+/** The members of an object, as far as the text goes, and what `scan` returns. */
+export function membersAt(text: Buffer, start: number): { found: Member[]; end: number } {
+  const end = members.scan(text, viewOf(text), start, text.length);
+  const { names, values } = members;
+  const found = Array.from({ length: values.length }, (_, at) => {
+    const name = text.toString('utf8', names.starts[at], names.ends[at]);
+    const isEscaped = names.kinds[at] === ESCAPED;
+    return { name: isEscaped ? decoded(name) : name, start: values.starts[at]!, end: values.ends[at]! };
+  });
+  return { found, end };
+}
+
+/** A name that is not JSON is reported by whoever parses the object. */
+function decoded(name: string): string {
+  try {
+    return JSON.parse(`"${name}"`) as string;
+  } catch {
+    return name;
+  }
+}
+
+/** The members of a valid JSON object: decoded names and the texts of their values. None for any other value. */
+export function objectMembers(json: string): [name: string, value: string][] {
+  const bytes = Buffer.from(json);
+  const start = skipSpace(bytes, 0);
+  if (bytes[start] !== OPEN_BRACE) return [];
+  return membersAt(bytes, start).found.map(({ name, start, end }) => [
+    name,
+    bytes.toString('utf8', start, end),
+  ]);
+}
+
+/** The text of a member's value in a valid JSON object: of the last with that name. Null if there is none. */
+export const memberOf = (json: string, name: string): string | null =>
+  objectMembers(json).findLast(([key]) => key === name)?.[1] ?? null;
 
 function scalarKind(bytes: Buffer, start: number, end: number): number {
   const first = bytes[start]!;

@@ -7,7 +7,8 @@ import { viewOf } from '../text/fours.js';
 import type { OpenedInput } from '../types.js';
 import { quoted } from '../wording.js';
 import { isScalar, seen, valueEnd } from './look.js';
-import { isWhole, lossIn, objectMembers } from './text.js';
+import { objectMembers } from './members.js';
+import { isWhole, lossIn } from './text.js';
 
 /** The deepest nesting that is parsed: beyond it, a value takes many times the memory of its text. */
 const PARSED_LEVELS = 128 * 1024;

@@ -11,16 +11,8 @@ import { viewOf } from '../text/fours.js';
 import type { Head } from '../text/head.js';
 import type { InputOptions, JsonBody } from '../types.js';
 import { list } from '../wording.js';
-import {
-  BROKEN,
-  CLOSE_BRACKET,
-  ENDS,
-  eachMember,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  skipSpace,
-  valueEnd,
-} from './look.js';
+import { CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, skipSpace, valueEnd } from './look.js';
+import { BROKEN, ENDS, membersAt } from './members.js';
 
 export interface Shape {
   format: Format;
@@ -51,7 +43,7 @@ export function shapeOf({ text, whole }: Pick<Head, 'text' | 'whole'>, asked: As
   if (text[start] !== OPEN_BRACE) {
     return text[start] === OPEN_BRACKET || asked.format === 'json' ? { format: 'json', body: ARRAY } : LINES;
   }
-  const first = membersAt(text, start);
+  const first = firstObject(text, start);
   const held = kindsOf(first, asked.id);
   const alone =
     first.end < 0 || first.names.length === 1 || (whole && skipSpace(text, first.end) === text.length);
@@ -89,14 +81,14 @@ interface FirstObject {
   end: number;
 }
 
-function membersAt(text: Buffer, start: number): FirstObject {
-  const found: FirstObject = { names: [], arrays: [], end: -1 };
-  found.end = eachMember(text, start, (name, value) => {
-    found.names.push(name);
+function firstObject(text: Buffer, start: number): FirstObject {
+  const { found, end } = membersAt(text, start);
+  const isRows = ({ start: value }: { start: number }): boolean => {
     const begins = text[value] === OPEN_BRACKET ? text[skipSpace(text, value + 1)] : undefined;
-    if (begins === OPEN_BRACE || begins === CLOSE_BRACKET) found.arrays.push(name);
-  });
-  return found;
+    return begins === OPEN_BRACE || begins === CLOSE_BRACKET;
+  };
+  const [names, arrays] = [found, found.filter(isRows)].map((members) => members.map(({ name }) => name));
+  return { names: names!, arrays: arrays!, end };
 }
 
 /** How many levels deep to look for arrays. */
@@ -107,16 +99,19 @@ export function arraysBelow({ text, whole }: Pick<Head, 'text' | 'whole'>, asked
   const start = skipSpace(text, 0);
   if (text[start] !== OPEN_BRACE || asked.jsonPath !== undefined || asked.format === 'ndjson') return [];
   const found: ArrayBelow[] = [];
-  const visit = (object: number, above: readonly string[]): number =>
-    eachMember(text, object, (name, value) => {
-      if (!/^[^.\\]+$/.test(name)) return; // cannot be part of a path
+  const visit = (object: number, above: readonly string[]): number => {
+    const { found: members, end } = membersAt(text, object);
+    for (const { name, start: value } of members) {
+      if (!/^[^.\\]+$/.test(name)) continue; // cannot be part of a path
       const path = [...above, name];
       if (text[value] === OPEN_BRACE && path.length < MOST_LEVELS) visit(value, path);
       const first = skipSpace(text, value + 1);
       if (text[value] === OPEN_BRACKET && text[first] === OPEN_BRACE) {
-        found.push({ path: path.join('.'), names: membersAt(text, first).names });
+        found.push({ path: path.join('.'), names: membersAt(text, first).found.map(({ name }) => name) });
       }
-    });
+    }
+    return end;
+  };
   const end = visit(start, []);
   const alone = end < 0 ? !whole : skipSpace(text, end) === text.length;
   return alone ? found : [];
@@ -178,16 +173,17 @@ export function arrayStart(text: Buffer, { path }: JsonBody, fail: Fail): number
       throw fail(at, sentence, 'name the path to the array of items', { code: 'wrong_path' });
     }
     if (name === undefined) return at + 1;
-    const names: string[] = [];
-    const end = eachMember(text, at, (member) => names.push(member) > 0 && member === name);
-    if (end === ENDS) return -1;
-    if (end === BROKEN) throw fail(at, ...NOT_VALID);
-    if (names.at(-1) !== name) {
+    const { found, end } = membersAt(text, at);
+    const member = found.find((one) => one.name === name);
+    if (!member) {
+      if (end === ENDS) return -1;
+      if (end === BROKEN) throw fail(at, ...NOT_VALID);
+      const names = found.map((one) => one.name);
       const like = nearest(name, names);
       const hint = like ? `did you mean "${like}"?` : `its members are ${list(names) || 'none'}`;
       throw fail(end, `has no "${path.slice(0, level + 1).join('.')}"`, hint);
     }
-    at = end;
+    at = member.start;
   }
   return -1;
 }
@@ -208,13 +204,14 @@ export function checkAround(text: Buffer, { path, others }: JsonBody, fail: Fail
   }
   let object = skipSpace(text, 0);
   for (const [level, name] of path.entries()) {
-    const found: number[] = [];
-    eachMember(text, object, (member, value) => {
-      if (member === name) found.push(value);
-      if (level > 0 || !others.includes(member) || text[value] !== OPEN_BRACKET) return;
+    const members = membersAt(text, object).found;
+    const other = members.find((one) => others.includes(one.name) && text[one.start] === OPEN_BRACKET);
+    if (level === 0 && other) {
       const hint = 'import one kind at a time: say which one to read';
-      throw fail(value, `holds "${member}" beside "${path.join('.')}"`, hint, { code: 'both_kinds' });
-    });
+      const sentence = `holds "${other.name}" beside "${path.join('.')}"`;
+      throw fail(other.start, sentence, hint, { code: 'both_kinds' });
+    }
+    const found = members.filter((one) => one.name === name).map(({ start }) => start);
     if (found.length > 1) {
       const sentence = `"${path.slice(0, level + 1).join('.')}" appears twice`;
       throw fail(found[1]!, sentence, 'put all items into one array');

@@ -1,9 +1,7 @@
 /** JSON as text. Strings without escapes are the common case; numbers keep their digits. */
 import { isObject } from '../../util/json-object.js';
 import { tooDeep } from '../limits.js';
-import { viewOf } from '../text/fours.js';
 import { quoted } from '../wording.js';
-import { eachMember, OPEN_BRACE, skipSpace, valueEnd } from './look.js';
 
 /** A JSON string literal. */
 export function jsonString(text: string): string {
@@ -50,23 +48,6 @@ function stringEnd(json: string, start: number): number {
   while (json[at] !== '"') at += json[at] === '\\' ? 2 : 1;
   return at + 1;
 }
-
-/** The members of a valid JSON object: decoded names and the texts of their values. None for any other value. */
-export function objectMembers(json: string): [name: string, value: string][] {
-  const members: [string, string][] = [];
-  const bytes = Buffer.from(json);
-  const start = skipSpace(bytes, 0);
-  if (bytes[start] !== OPEN_BRACE) return members;
-  const view = viewOf(bytes);
-  eachMember(bytes, start, (name, at) => {
-    members.push([name, bytes.toString('utf8', at, valueEnd(bytes, view, at, bytes.length))]);
-  });
-  return members;
-}
-
-/** The text of a member's value in a valid JSON object: of the last with that name. Null if there is none. */
-export const memberOf = (json: string, name: string): string | null =>
-  objectMembers(json).findLast(([key]) => key === name)?.[1] ?? null;
 
 /** What opens, closes, and separates; the beginning of a string; or a number. */
 const TOKEN = /["[\]{},]|-?\d[\d.]*(?:[eE][+-]?\d+)?/g;

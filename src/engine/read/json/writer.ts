@@ -14,10 +14,10 @@ import type { OpenedInput } from '../types.js';
 import { quoted, type Refusal, shown } from '../wording.js';
 import { JSON_TYPES, type JsonType, jsonTypeOf, type SeeField } from './fields.js';
 import { type Field, type Fields, ItemFields } from './items.js';
-import { OPEN_BRACE } from './look.js';
-import { Members, membersIn, NESTED, NULL, SPELLED, Value } from './members.js';
+import { CLOSE_BRACE, OPEN_BRACE } from './look.js';
+import { Members, memberOf, membersIn, NESTED, NULL, SPELLED, Value } from './members.js';
 import { excessOf, type JsonRecord, lossOfItem, recordReader } from './records.js';
-import { isExactNumber, isWhole, memberOf, membersText } from './text.js';
+import { isExactNumber, isWhole, membersText } from './text.js';
 
 export class JsonWriter implements RowWriter {
   id = '';
@@ -81,10 +81,11 @@ export class JsonWriter implements RowWriter {
     const [start, end] = [this.#rows.starts[number]!, this.#rows.ends[number]!];
     const outer = this.#outer;
     if (this.#refused.has(number) || this.#bytes[start] !== OPEN_BRACE) return this.#notObject(number);
-    if (!outer.scan(this.#bytes, this.#view, start, end)) return this.#broken(number);
+    // Nothing but a brace ends the search for members.
+    const isEnded = this.#bytes[end - 1] === CLOSE_BRACE;
+    if (!isEnded || outer.scan(this.#bytes, this.#view, start, end) !== end) return this.#broken(number);
     const excess = excessOf(outer.total, outer.depth, this.#input);
     if (excess !== null) return excess;
-    outer.order(this.#bytes);
     const { again } = this.#input;
     if (again) {
       const run = memberOf(this.#record(number).text, RUN);
@@ -147,8 +148,8 @@ export class JsonWriter implements RowWriter {
     }
     if (spread < 0) return;
     const { starts, ends } = this.#outer.values;
-    if (!this.#inner.scan(this.#bytes, this.#view, starts[spread]!, ends[spread]!)) throw new SyntaxError();
-    this.#inner.order(this.#bytes);
+    const end = ends[spread]!;
+    if (this.#inner.scan(this.#bytes, this.#view, starts[spread]!, end) !== end) throw new SyntaxError();
     this.#isSuspect ||= this.#inner.isSuspect;
     this.#visit(this.#fields.inner, this.#inner, true);
   }

@@ -31,14 +31,6 @@ it.each([
   );
 });
 
-it('names that are whole numbers come first, as parsing puts them, however they are written', async () => {
-  const lines = ['"b":1,"1":2', '"b":1,"\\u0031":2', '"1":2,"b":1'].map(
-    (members) => `{"company_id":"c1",${members}}\n`,
-  );
-  const { texts } = await read(file('companies.ndjson', lines.join('')));
-  expect(new Set(texts)).toEqual(new Set(['{"company_id":"c1","metadata":{"1":2,"b":1}}']));
-});
-
 it('a member of metadata without a name is no identifier', async () => {
   const { items } = await read(file('companies.ndjson', '{"company_id":"c1","metadata":{"":"x"}}\n'));
   expect(items).toEqual([{ company_id: 'c1', metadata: { '': 'x' } }]);
