@@ -98,11 +98,12 @@ export async function scanFirst(
 ): Promise<{ opened: OpenedInput; scan: Scan; unclear: boolean }> {
   const opened = firstRowsOf(whole);
   const kinds = new EitherKind();
-  const scan = await scanInput(opened, {
+  const { parts, result } = scanInput(opened, {
     ...{ hashKey: new Uint8Array(0), itemLimitBytes: chunkBytes - envelopeBytes(opened.kind) },
     ...{ pool, signal, toEnd: false },
-    collectKinds: (part) => kinds.add(part),
   });
+  for await (const part of parts) if (opened.eitherKind) kinds.add(part);
+  const scan = result();
   return { opened, scan, unclear: kinds.unclear };
 }
 

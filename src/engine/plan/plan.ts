@@ -15,7 +15,6 @@ import {
 } from '../model.js';
 import type { Warning } from '../problems.js';
 import { type OpenedInput, type Pool, type Scan, scanInput } from '../read/index.js';
-import { Channel } from '../util/channel.js';
 import { DuplicateFinder, type Duplicates, EitherKind, repeatWarning } from './duplicates.js';
 
 /** An input after its scan. */
@@ -67,38 +66,23 @@ export async function* scanAll(
     const companies = kind === 'users' ? finders.get('companies') : undefined;
     let absentHere = 0;
     const kinds = new EitherKind();
-    const events = new Channel<ImportEvent>();
-    /** Ends the scan when the consumer of the events stops. */
-    const left = new AbortController();
-    const scanning = scanInput(input, {
-      hashKey: deps.hashKey,
+    const { parts, result } = scanInput(input, {
+      ...{ hashKey: deps.hashKey, pool: deps.pool, signal: deps.signal, companies: companies !== undefined },
       itemLimitBytes: deps.itemLimitBytes - envelopeBytes(kind),
-      pool: deps.pool,
-      signal: AbortSignal.any([deps.signal, left.signal]),
-      onRejected: async (row) => {
+    });
+    for await (const part of parts) {
+      finder.add(part.ids, part.lines && { path, lines: part.lines });
+      if (part.companies && companies) absentHere += companies.countAbsent(part.companies);
+      if (input.eitherKind) kinds.add(part);
+      for (const row of part.rejected) {
         deps.reject(index, row);
-        events.push({ type: 'rejected', file: row.file, line: row.line, reason: row.reason });
-        await events.room();
-      },
-      onProgress: (rows, bytes) => {
-        const read = { rows, total_rows: null, bytes, total_bytes: stamp.size };
-        events.push({ type: 'progress', phase: 'planning', kind, ...read });
-      },
-      collectIds: (ids, lines) => finder.add(ids, lines && { path, lines }),
-      collectKinds: (part) => kinds.add(part),
-      collectCompanies:
-        companies &&
-        ((ids) => {
-          absentHere += companies.countAbsent(ids);
-        }),
-    }).finally(() => events.close());
-    try {
-      yield* events;
-    } finally {
-      left.abort();
-      await scanning.catch(() => {}); // thrown below, if the consumer has not stopped
+        yield { type: 'rejected', file: row.file, line: row.line, reason: row.reason };
+      }
+      const { rows, bytes } = part.soFar;
+      const read = { rows, total_rows: null, bytes, total_bytes: stamp.size };
+      yield { type: 'progress', phase: 'planning', kind, ...read };
     }
-    const scan = await scanning;
+    const scan = result();
     if (!deps.looks) kinds.check(input);
     taken[kind] += scan.rows.read - scan.rows.filtered;
     scanned.push({ opened: input, scan, ...(deps.looks && { unclear: kinds.unclear }) });

@@ -26,70 +26,74 @@ export interface ScanOptions {
   signal?: AbortSignal | undefined;
   /** Whether to read on after the limit of the selection, to count all rows. Default: true. */
   toEnd?: boolean | undefined;
-  /** Called in input order. */
-  onRejected?: ((row: RejectedRow) => void | Promise<void>) | undefined;
-  /** Receives how many rows, and how many bytes of the file, were read so far. */
-  onProgress?: ((rows: number, bytes: number) => void) | undefined;
-  /** Receives the identifiers of accepted rows, as keyed hashes, and of the first rows also the lines. */
-  collectIds?: ((ids: BigUint64Array<ArrayBuffer>, lines: Uint32Array | null) => void) | undefined;
-  /** Users only: receives the companies that accepted rows name, hashed like identifiers of companies. */
-  collectCompanies?: ((ids: BigUint64Array<ArrayBuffer>) => void) | undefined;
-  /** Receives what decides the kind, if the columns fit both. */
-  collectKinds?: ((part: Pick<ScanPart, 'ids' | 'companies'>) => void) | undefined;
+  /** Users only: whether to collect the companies that accepted rows name, hashed like identifiers of companies. */
+  companies?: boolean | undefined;
 }
 
-/**
- * Reads the whole input once.
- * @throws InputError for an input that cannot be read to its end; UsageError for a rule that names an unknown field of
- * a JSON input; the signal's reason when aborted
- */
-export async function scanInput(input: OpenedInput, options: ScanOptions): Promise<Scan> {
-  const { hashKey, itemLimitBytes, signal } = options;
+/** A part, and how much was read so far. */
+export interface ScannedPart extends ScanPart {
+  soFar: {
+    rows: number;
+    /** Of the file. */
+    bytes: number;
+  };
+}
+
+export interface Scanning {
+  /**
+   * Reads the whole input once, in order.
+   * @throws InputError for an input that cannot be read to its end; the signal's reason when aborted
+   */
+  parts: AsyncGenerator<ScannedPart>;
+  /** After all parts. @throws UsageError for a rule that names an unknown field of a JSON input */
+  result(): Scan;
+}
+
+export function scanInput(input: OpenedInput, options: ScanOptions): Scanning {
+  const { hashKey, itemLimitBytes, signal, companies = false } = options;
   const byteTotals = new ByteTotals();
   const notes = input.csv && new Notes(input.csv.dialect, input.csv.excelText);
   const selected = { toEnd: options.toEnd ?? true, filtered: 0 };
-  const records = readRecords(input, { signal, byteTotals, notes, keepIn: options.pool.cache });
-  const companies = options.collectCompanies !== undefined;
-  const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies };
   const totals = formatOf(input).totals(input);
   const odd = noneOdd();
   let [read, rejected, bytes, largestItemBytes] = [0, 0, 0, 0];
   let first: ScanPart['sample'] = null;
-  for await (const part of options.pool.run(spec, selectRecords(input, records, selected), signal)) {
-    read += part.read;
-    rejected += part.rejected.length;
-    bytes += part.bytes;
-    largestItemBytes = Math.max(largestItemBytes, part.largest);
-    first ??= part.sample;
-    addOdd(odd, part.odd);
-    totals.add(part.columns);
-    options.collectIds?.(part.ids, part.lines);
-    if (part.companies) options.collectCompanies?.(part.companies);
-    if (input.eitherKind) options.collectKinds?.(part);
-    for (const row of part.rejected) {
-      refuseStray(input, row);
-      await options.onRejected?.(row);
+  async function* parts(): AsyncGenerator<ScannedPart> {
+    const records = readRecords(input, { signal, byteTotals, notes, keepIn: options.pool.cache });
+    const spec = { pass: 'scan' as const, input, hashKey, itemLimitBytes, companies };
+    for await (const part of options.pool.run(spec, selectRecords(input, records, selected), signal)) {
+      read += part.read;
+      rejected += part.rejected.length;
+      bytes += part.bytes;
+      largestItemBytes = Math.max(largestItemBytes, part.largest);
+      first ??= part.sample;
+      addOdd(odd, part.odd);
+      totals.add(part.columns);
+      for (const row of part.rejected) refuseStray(input, row);
+      yield { ...part, soFar: { rows: read + selected.filtered, bytes: byteTotals.size } };
     }
-    options.onProgress?.(read + selected.filtered, byteTotals.size);
   }
-  const { types, surplus } = totals.decide();
-  const rows = { read: read + selected.filtered, filtered: selected.filtered, rejected };
-  return {
-    ...{ digest: byteTotals.digest(), marks: byteTotals.marks, size: byteTotals.size },
-    ...{ rows, bytes: bytes - surplus, largestItemBytes },
-    columns: totals.plans(read),
-    schema: { types, itemLimitBytes },
-    sample: first && itemOf(first, input, types),
-    warnings: [
-      ...(input.warnings ?? []),
-      ...(notes?.warnings() ?? []),
-      ...totals.warnings(),
-      ...constantWarnings(input.rules),
-      ...rowWarnings(rows),
-      ...oddWarnings(odd, input),
-    ],
-    types: totals.types(),
+  const result = (): Scan => {
+    const { types, surplus } = totals.decide();
+    const rows = { read: read + selected.filtered, filtered: selected.filtered, rejected };
+    return {
+      ...{ digest: byteTotals.digest(), marks: byteTotals.marks, size: byteTotals.size },
+      ...{ rows, bytes: bytes - surplus, largestItemBytes },
+      columns: totals.plans(read),
+      schema: { types, itemLimitBytes },
+      sample: first && itemOf(first, input, types),
+      warnings: [
+        ...(input.warnings ?? []),
+        ...(notes?.warnings() ?? []),
+        ...totals.warnings(),
+        ...constantWarnings(input.rules),
+        ...rowWarnings(rows),
+        ...oddWarnings(odd, input),
+      ],
+      types: totals.types(),
+    };
   };
+  return { parts: parts(), result };
 }
 
 /** Refuses a value that does not fit a date pattern that was found. @throws InputError */

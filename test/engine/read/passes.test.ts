@@ -13,16 +13,14 @@ import {
   NO_RULES,
   type OpenedInput,
   readRows,
-  type Scan,
   type Schema,
-  scanInput,
 } from '../../../src/engine/read/index.js';
 import { DEFAULT_LIMITS } from '../../../src/engine/read/limits.js';
 import { grouped } from '../../../src/engine/util/numbers.js';
 import { collected } from '../../support/collected.js';
 import { times } from '../../support/times.js';
 import { writeCsv } from './csv-writer.js';
-import { file, HERE, KEY, open, type Reading, read, readText } from './reading.js';
+import { file, HERE, KEY, open, type Reading, read, readText, scanned } from './reading.js';
 
 const LIMIT = 4 * 1024 * 1024;
 
@@ -119,12 +117,9 @@ describe('for any rows, rules and limits', () => {
     const { itemLimitBytes = LIMIT } = options;
     const ids: bigint[] = [];
     const rejected: number[] = [];
-    const scan = await scanInput(opened, {
-      hashKey: KEY,
-      itemLimitBytes,
-      pool: HERE,
-      onRejected: ({ line }) => void rejected.push(line),
-      collectIds: (batch) => void ids.push(...batch),
+    const scan = await scanned(opened, { itemLimitBytes }, (part) => {
+      rejected.push(...part.rejected.map(({ line }) => line));
+      ids.push(...part.ids);
     });
     const built: ItemBatch[] = [];
     for await (const batch of buildItems(opened, scan.schema, { hashKey: KEY, pool: HERE }))
@@ -179,9 +174,8 @@ async function readNested(levels: number): Promise<{ json: Reading; csv: Reading
   return { json, csv, value };
 }
 
-const scanned = (opened: OpenedInput): Promise<Scan> =>
-  scanInput(opened, { hashKey: KEY, itemLimitBytes: LIMIT, pool: HERE });
-const schemaOf = async (opened: OpenedInput): Promise<Schema> => (await scanned(opened)).schema;
+const schemaOf = async (opened: OpenedInput): Promise<Schema> =>
+  (await scanned(opened, { itemLimitBytes: LIMIT })).schema;
 
 /** Rows of two lines; every seventh has no identifier. Three thousand are several batches. */
 function large(rowCount: number): string {
@@ -301,12 +295,7 @@ describe('the scan', () => {
     const path = large(3_000);
     const opened = await open(path);
     const seen: [number, number][] = [];
-    await scanInput(opened, {
-      hashKey: KEY,
-      itemLimitBytes: LIMIT,
-      pool: HERE,
-      onProgress: (rowCount, bytes) => seen.push([rowCount, bytes]),
-    });
+    await scanned(opened, {}, ({ soFar }) => seen.push([soFar.rows, soFar.bytes]));
     expect(seen.length).toBeGreaterThan(3);
     expect(seen.at(-1)).toEqual([3_000, opened.stamp.size]);
     expect(seen.map(([, bytes]) => bytes)).toEqual(
@@ -314,34 +303,18 @@ describe('the scan', () => {
     );
   });
 
-  it('ends with the reason of the signal, and waits for whoever takes rejections', async () => {
-    const opened = await open(large(3_000));
+  it('ends with the reason of the signal', async () => {
     const stop = new AbortController();
-    const taken: number[] = [];
-    const scanning = scanInput(opened, {
-      hashKey: KEY,
-      itemLimitBytes: LIMIT,
-      pool: HERE,
-      signal: stop.signal,
-      onRejected: async ({ line }) => {
-        await new Promise((resolve) => setImmediate(resolve));
-        taken.push(line);
-        if (taken.length === 3) stop.abort(new Error('enough'));
-      },
-    });
+    const scanning = scanned(await open(large(3_000)), { signal: stop.signal }, () =>
+      stop.abort(new Error('enough')),
+    );
     await expect(scanning).rejects.toThrow('enough');
-    expect(taken.slice(0, 3)).toEqual([14, 28, 42]);
   });
 
   it('users: gives the companies they name, hashed as company identifiers are', async () => {
     const opened = await open('users.csv');
     const companies: bigint[] = [];
-    await scanInput(opened, {
-      hashKey: KEY,
-      itemLimitBytes: LIMIT,
-      pool: HERE,
-      collectCompanies: (ids) => void companies.push(...ids),
-    });
+    await scanned(opened, { companies: true }, (part) => companies.push(...part.companies!));
     expect(companies).toHaveLength(11);
     expect(companies[0]).toBe(idHashes(KEY, ['acme-001'])[0]);
   });
@@ -415,7 +388,7 @@ describe('the build', () => {
       const path = file('a.csv', packed(`company_id,a\n${rows.join('')}`));
       rewrite(path, readFileSync(path)); // its time is one that can be set again
       const opened = await open(path);
-      const { schema, marks: planned } = await scanned(opened);
+      const { schema, marks: planned } = await scanned(opened, {});
       rewrite(
         path,
         packed(`company_id,a\n${rows.join('').replace('c50000,as planned', 'c50000,on a whim!')}`),
@@ -436,7 +409,7 @@ describe('the build', () => {
 
     it('and of a file that ends earlier, once it has ended', async () => {
       const opened = await open(file('a.csv', `company_id\n${'c-1234567\n'.repeat(30_000)}`));
-      const { schema, marks } = await scanned(opened);
+      const { schema, marks } = await scanned(opened, {});
       const options = { hashKey: KEY, pool: HERE, planned: [...marks, 'another block'] };
       await expect(collected(buildItems(opened, schema, options))).rejects.toThrow('a.csv: changed');
     });

@@ -17,12 +17,15 @@ import {
   scanInput,
 } from '../../../src/engine/read/index.js';
 import { DEFAULT_LIMITS } from '../../../src/engine/read/limits.js';
+import type { ScannedPart, ScanOptions } from '../../../src/engine/read/scan.js';
 import { scratch } from '../../support/cli.js';
 
 export const FIXTURES = fileURLToPath(new URL('../../../fixtures/', import.meta.url));
 export const KEY = Buffer.from('a key of the tests');
 /** The work stays on the calling thread. */
 export const HERE = new Pool({ threads: 0 });
+
+const DEFAULTS = { hashKey: KEY, itemLimitBytes: 4 * 1024 * 1024, pool: HERE };
 
 export interface ReadOptions extends Partial<InputOptions> {
   itemLimitBytes?: number;
@@ -54,15 +57,25 @@ export async function open(path: string, options: ReadOptions = {}): Promise<Ope
   return input;
 }
 
+/** Scans an input to its end. */
+export async function scanned(
+  input: OpenedInput,
+  options: Partial<ScanOptions>,
+  see: (part: ScannedPart) => unknown = () => {},
+): Promise<Scan> {
+  const { parts, result } = scanInput(input, { ...DEFAULTS, ...options });
+  for await (const part of parts) await see(part);
+  return result();
+}
+
 /** Reads a file, by its path in `fixtures/` or its full path. */
 export async function read(path: string, options: ReadOptions = {}): Promise<Reading> {
-  const { itemLimitBytes = 4 * 1024 * 1024 } = options;
+  const { itemLimitBytes } = { ...DEFAULTS, ...options };
   const input = await open(path, options);
   const reasons: string[] = [];
-  const onRejected = ({ line, reason }: { line: number; reason: string }): void => {
-    reasons.push(`${line}: ${reason}`);
-  };
-  const scan = await scanInput(input, { hashKey: KEY, itemLimitBytes, pool: HERE, onRejected });
+  const scan = await scanned(input, { itemLimitBytes }, ({ rejected }) => {
+    reasons.push(...rejected.map(({ line, reason }) => `${line}: ${reason}`));
+  });
   checkScanned([{ opened: input, scan }], options);
   const texts: string[] = [];
   const lines: number[] = [];

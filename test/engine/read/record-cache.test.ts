@@ -3,14 +3,14 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { buildItems, Pool, type Scan, scanInput } from '../../../src/engine/read/index.js';
+import { buildItems, Pool, type Scan } from '../../../src/engine/read/index.js';
 import { RecordCache } from '../../../src/engine/read/record-cache.js';
 import { readRecords } from '../../../src/engine/read/records.js';
 import type { Rows } from '../../../src/engine/read/rows.js';
 import type { OpenedInput } from '../../../src/engine/read/types.js';
 import { scratch } from '../../support/cli.js';
 import { collected } from '../../support/collected.js';
-import { FIXTURES, HERE, KEY, open } from './reading.js';
+import { FIXTURES, HERE, KEY, open, scanned } from './reading.js';
 
 const FILES = ['people.xlsx', 'types.parquet', 'snappy.parquet'];
 const NO_LEAST = { leastBytes: 0 };
@@ -28,9 +28,6 @@ function caching(threads: number, cacheFolder = () => scratch()): Pool {
   onTestFinished(() => pool.close());
   return pool;
 }
-
-const scanned = (input: OpenedInput, pool: Pool): Promise<Scan> =>
-  scanInput(input, { hashKey: KEY, itemLimitBytes: 1 << 22, pool });
 
 /** All that is built of an input, put together: batches may end in other places. */
 async function built(input: OpenedInput, scan: Scan, pool: Pool) {
@@ -59,7 +56,7 @@ describe.each([0, 1, 2])('with %i threads', (threads) => {
     const path = copyOf(name);
     const input = await open(path);
     const pool = caching(threads);
-    const scan = await scanned(input, pool);
+    const scan = await scanned(input, { pool });
     const expected = await built(input, scan, HERE);
     expect(expected.rows.length).toBeGreaterThan(0);
     rmSync(path);
@@ -69,7 +66,7 @@ describe.each([0, 1, 2])('with %i threads', (threads) => {
   it('a signal ends a pass over what is kept, whose batches leave time for other work', async () => {
     const input = await open(copyOf('snappy.parquet'));
     const pool = caching(threads);
-    const { schema } = await scanned(input, pool);
+    const { schema } = await scanned(input, { pool });
     const stop = new AbortController();
     const pass = async (): Promise<void> => {
       for (let n = 0; n < 1000; n++) {
@@ -88,7 +85,7 @@ describe.each([0, 1, 2])('with %i threads', (threads) => {
     const whole = await open(path);
     const pool = caching(threads);
     const some: OpenedInput = { ...whole, selection: { where: [], absent: [], limit: 2 } };
-    const scan = await scanned(some, pool);
+    const scan = await scanned(some, { pool });
     const expected = await built(some, scan, HERE);
     expect(expected.rows).toEqual([0, 1]);
     rmSync(path);
@@ -115,7 +112,7 @@ it('neither the file nor the folder that was made for it has a name: a process t
     return folder;
   });
   const input = await open(copyOf('people.xlsx'));
-  await scanned(input, pool);
+  await scanned(input, { pool });
   expect(pool.cache!.of(input)).toBeDefined();
   expect(existsSync(folder)).toBe(false);
 });
@@ -123,10 +120,7 @@ it('neither the file nor the folder that was made for it has a name: a process t
 it('what else is in the folder stays', async () => {
   const folder = scratch();
   writeFileSync(join(folder, 'input-1'), 'spooled');
-  await scanned(
-    await open(copyOf('people.xlsx')),
-    caching(0, () => folder),
-  );
+  await scanned(await open(copyOf('people.xlsx')), { pool: caching(0, () => folder) });
   expect(readdirSync(folder)).toEqual(['input-1']);
 });
 

@@ -3,10 +3,10 @@ import { appendFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Condition } from '../../../src/engine/options/mapping-rules.js';
-import { filteredRows, type MappingRules, NO_RULES, scanInput } from '../../../src/engine/read/index.js';
+import { filteredRows, type MappingRules, NO_RULES } from '../../../src/engine/read/index.js';
 import { selectIn } from '../../../src/engine/read/selection.js';
 import { times } from '../../support/times.js';
-import { file, HERE, KEY, open, read, readText } from './reading.js';
+import { file, open, read, readText, scanned } from './reading.js';
 
 const CSV = `company_id,plan,seats
 a,pro,1
@@ -184,7 +184,7 @@ describe('selectIn', () => {
     const path = file('u.ndjson', text);
     const inputs = [await input('c.csv', CSV, where), await open(path, { where })];
     const [, users] = selectIn(inputs, where);
-    await expect(scanInput(users!, { hashKey: KEY, itemLimitBytes: 1_000, pool: HERE })).rejects.toThrow(
+    await expect(scanned(users!, { itemLimitBytes: 1_000 })).rejects.toThrow(
       `${path}:5001: has "plan", which the first items lack`,
     );
   });

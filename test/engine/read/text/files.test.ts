@@ -21,13 +21,12 @@ import {
   NO_RULES,
   openInput,
   type Schema,
-  scanInput,
   spoolStdin,
 } from '../../../../src/engine/read/index.js';
 import { DEFAULT_LIMITS } from '../../../../src/engine/read/limits.js';
 import { ByteTotals, readBytes } from '../../../../src/engine/read/text/source.js';
 import { scratch } from '../../../support/cli.js';
-import { file, HERE, KEY, open, read, readText } from '../reading.js';
+import { file, HERE, KEY, open, read, readText, scanned } from '../reading.js';
 
 const MAX_CELL_BYTES = NUMBERS.maxCellBytes.default;
 
@@ -120,7 +119,7 @@ describe('a pass', () => {
     let schema: Schema;
     expect(
       await opensOf(async () => {
-        ({ schema } = await scanInput(input, options));
+        ({ schema } = await scanned(input, options));
       }),
     ).toBe(1);
     const build = async () => {
