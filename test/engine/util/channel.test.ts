@@ -100,27 +100,3 @@ describe('tap', () => {
     await expect(collected(tap(broken(), () => {}))).rejects.toThrow('broken');
   });
 });
-
-describe('room', () => {
-  test('a sender of many is held up until they are read, or nobody reads', async () => {
-    const channel = new Channel<number>();
-    let sent = 0;
-    const sending = (async () => {
-      for (; sent < 5_000; sent++) {
-        channel.push(sent);
-        await channel.room();
-      }
-      channel.close();
-    })();
-    await new Promise((resolve) => setImmediate(resolve));
-    expect(sent).toBe(999);
-    let read = 0;
-    for await (const value of channel) {
-      expect(value).toBe(read++);
-      expect(sent - read).toBeLessThan(1_001);
-      if (read === 3_000) break;
-    }
-    await sending;
-    expect(sent).toBe(5_000);
-  });
-});
