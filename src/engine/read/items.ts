@@ -81,6 +81,32 @@ export function select(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
 /** The reason for a row whose item does not fit into a request. */
 export const TOO_LARGE = 'the item is larger than a request may be';
 
+/**
+ * Writes the items of a batch one after another, without those of blank rows and of rows that cannot be sent.
+ * @param see called after each row that is not blank: its number, where its item begins, and whether it is accepted
+ */
+export function writeItems(
+  batch: Rows,
+  writer: RowWriter,
+  out: Output,
+  { path, limit }: { path: string; limit: number },
+  see: (number: number, start: number, isAccepted: boolean) => void,
+): RejectedRecord[] {
+  const rejected: RejectedRecord[] = [];
+  writer.begin(batch);
+  for (let number = 0; number < batch.lines.length; number++) {
+    const start = out.length;
+    let reason = writer.write(number, out);
+    if (reason === BLANK) continue;
+    if (reason === null && out.length - start + writer.quotes > limit) reason = TOO_LARGE;
+    see(number, start, reason === null);
+    if (reason === null) continue;
+    out.length = start;
+    rejected.push(rejectedRecord(path, batch, number, reason, writer.original(number)));
+  }
+  return rejected;
+}
+
 const COMMA = 0x2c;
 
 /** How much memory is kept for the next batch. More, as for a batch of huge items, is freed. */
@@ -94,16 +120,14 @@ export interface HashOptions {
 
 /** Builds the items of one batch after another, in the same memory: a new buffer for each would take longer than writing. */
 export class ItemBuilder {
-  readonly #path: string;
-  readonly #limit: number;
+  readonly #limits: { path: string; limit: number };
   readonly #writer: RowWriter;
   readonly #ids: Hashes;
   readonly #contents: Hashes;
   #out = new Output(KEPT_BYTES);
 
   constructor(input: OpenedInput, { types, itemLimitBytes }: Schema, { hashKey }: HashOptions) {
-    this.#path = input.path;
-    this.#limit = itemLimitBytes;
+    this.#limits = { path: input.path, limit: itemLimitBytes };
     this.#writer = formatOf(input).writer(input, types);
     this.#ids = new Hashes(hashKey, 'id');
     this.#contents = new Hashes(hashKey, 'item');
@@ -114,22 +138,12 @@ export class ItemBuilder {
     const count = batch.lines.length;
     const [ends, lines, rows] = [new Uint32Array(count), new Uint32Array(count), new Float64Array(count)];
     let length = 0;
-    const rejected: RejectedRecord[] = [];
     if (this.#out.bytes.length > KEPT_BYTES) this.#out = new Output(KEPT_BYTES);
     const out = this.#out;
     out.length = 0;
     for (const collected of [this.#ids, this.#contents]) collected.take(); // of a batch that failed
-    writer.begin(batch);
-    for (let number = 0; number < count; number++) {
-      const start = out.length;
-      let reason = writer.write(number, out);
-      if (reason === BLANK) continue;
-      if (reason === null && out.length - start + writer.quotes > this.#limit) reason = TOO_LARGE;
-      if (reason !== null) {
-        out.length = start;
-        rejected.push(rejectedRecord(this.#path, batch, number, reason, writer.original(number)));
-        continue;
-      }
+    const rejected = writeItems(batch, writer, out, this.#limits, (number, start, isAccepted) => {
+      if (!isAccepted) return;
       this.#ids.add(writer.id);
       this.#contents.addBytes(out.bytes, start, out.length);
       out.reserve(1);
@@ -137,7 +151,7 @@ export class ItemBuilder {
       ends[length] = out.length;
       lines[length] = batch.lines[number]!;
       rows[length++] = rowOf(batch, number);
-    }
+    });
     const items = itemMemory.take(out.length);
     items.set(out.bytes.subarray(0, out.length));
     return {

@@ -1,10 +1,10 @@
 /** Scans the rows of a batch, of any format: what they contain, and why some cannot be sent. */
-import { BLANK, type ColumnCounter, type RowWriter } from './format.js';
+import type { ColumnCounter, RowWriter } from './format.js';
 import { formatOf } from './formats.js';
 import { Hashes } from './hashes.js';
 import { isAltered, isOdd, isRounded, trimmed } from './identifier.js';
-import { TOO_LARGE } from './items.js';
-import { only, type Rows, rejectedRecord } from './rows.js';
+import { writeItems } from './items.js';
+import { only, type Rows } from './rows.js';
 import { Output } from './text/output.js';
 import type { OpenedInput, RejectedRecord } from './types.js';
 import { addFound, addOne, type Found, noneFound } from './wording.js';
@@ -57,8 +57,7 @@ const SCRATCH_BYTES = 64 * 1024;
 
 /** Scans one batch after another. */
 export class RowScanner {
-  readonly #input: OpenedInput;
-  readonly #limit: number;
+  readonly #limits: { path: string; limit: number };
   readonly #writer: RowWriter;
   readonly #counter: ColumnCounter;
   readonly #ids: Hashes;
@@ -67,8 +66,7 @@ export class RowScanner {
 
   constructor(input: OpenedInput, { hashKey, itemLimitBytes, companies }: RowOptions) {
     const format = formatOf(input);
-    this.#input = input;
-    this.#limit = itemLimitBytes;
+    this.#limits = { path: input.path, limit: itemLimitBytes };
     this.#writer = format.writer(input, null);
     this.#counter = format.counter(input, this.#writer);
     this.#ids = new Hashes(hashKey, 'id');
@@ -81,25 +79,14 @@ export class RowScanner {
     const { lines } = batch;
     const accepted: number[] = [];
     const odd = noneOdd();
-    const rejected: RejectedRecord[] = [];
-    let [bytes, largest, blank] = [0, 0, 0];
+    let [bytes, largest, read] = [0, 0, 0];
     for (const collected of [this.#ids, this.#companies]) collected?.take(); // of a batch that failed
-    writer.begin(batch);
     counter.begin(batch);
-    for (let number = 0; number < lines.length; number++) {
-      scratch.length = 0;
-      let reason = writer.write(number, scratch);
-      if (reason === BLANK) {
-        blank++;
-        continue;
-      }
-      const size = scratch.length;
-      if (reason === null && size > this.#limit) reason = TOO_LARGE;
-      counter.count(number, reason === null);
-      if (reason !== null) {
-        rejected.push(rejectedRecord(this.#input.path, batch, number, reason, writer.original(number)));
-        continue;
-      }
+    scratch.length = 0;
+    const rejected = writeItems(batch, writer, scratch, this.#limits, (number, _, isAccepted) => {
+      read++;
+      counter.count(number, isAccepted);
+      if (!isAccepted) return;
       const { id, company } = writer;
       note(odd, 'id', id, lines[number]!);
       this.#ids.add(id);
@@ -108,13 +95,14 @@ export class RowScanner {
         this.#companies?.add(company);
       }
       accepted.push(number);
-      bytes += size;
-      if (size > largest) largest = size;
-    }
+      bytes += scratch.length;
+      if (scratch.length > largest) largest = scratch.length;
+      scratch.length = 0;
+    });
     const columns = counter.take();
     if (counter.rounded) addFound(odd.rounded, counter.rounded);
     return {
-      ...{ read: lines.length - blank, rejected, bytes, largest, ids: this.#ids.take() },
+      ...{ read, rejected, bytes, largest, ids: this.#ids.take() },
       lines: batch.first < ROWS_WITH_LINES ? Uint32Array.from(accepted, (number) => lines[number]!) : null,
       sample: accepted.length === 0 ? null : copyOf(batch, accepted[0]!),
       ...{ companies: this.#companies?.take() ?? null, odd, columns },

@@ -15,9 +15,6 @@ export class CsvRow {
   /** Its first cell in these lists, and how many it has. */
   base = 0;
   count = 0;
-  /** The text of the whole row, if it was decoded and is ASCII, and where its bytes begin. */
-  #whole = '';
-  #start = 0;
   #rows: Rows | null = null;
   #odd: ReadonlyMap<number, OddRow> | null = null;
   readonly #excelText: boolean;
@@ -49,7 +46,6 @@ export class CsvRow {
 
   #goTo(number: number): void {
     const rows = this.#rows!;
-    this.#whole = '';
     if (this.starts !== rows.starts) this.#show(rows.bytes, rows);
     this.count = rows.width;
     this.base = number * rows.width;
@@ -57,7 +53,6 @@ export class CsvRow {
 
   /** Shows a row that is in no batch. */
   put(cells: readonly string[]): void {
-    this.#whole = '';
     this.#out.length = this.#own.length = 0;
     for (const cell of cells) writeCell(this.#out, this.#own, this.#clean ? this.#clean(cell) : cell);
     this.#show(this.#out.bytes, this.#own);
@@ -83,22 +78,9 @@ export class CsvRow {
     return true;
   }
 
-  /** Decodes all cells at once: for several, that is much faster. */
-  decode(): void {
-    const [start, end] = [this.starts[this.base]!, this.ends[this.base + this.count - 1]!];
-    const text = this.bytes.toString('utf8', start, end);
-    if (text.length !== end - start) return;
-    this.#whole = text;
-    this.#start = start;
-  }
-
   text(index: number): string {
     const at = this.base + index;
-    const [start, end] = [this.starts[at]!, this.ends[at]!];
-    const text =
-      this.#whole === ''
-        ? this.bytes.toString('utf8', start, end)
-        : this.#whole.slice(start - this.#start, end - this.#start);
+    const text = this.bytes.toString('utf8', this.starts[at], this.ends[at]);
     return (this.kinds[at]! & DOUBLED) === 0 ? text : text.replaceAll('""', '"');
   }
 

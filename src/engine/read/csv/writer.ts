@@ -123,7 +123,6 @@ export class CsvWriter implements RowWriter, Sent {
       if (isWrong) return `has ${row.count} ${cells}, the header has ${targets.length}`;
       row.pad(targets.length);
     }
-    if (this.#converting.length > 1) row.decode();
     if (row.isEmpty(this.#id)) return row.isEmptyFrom(0) ? BLANK : `${idColumn} is empty`;
     const id = row.text(this.#id);
     if (this.#repeatsHeader(id)) return REPEATED_HEADER;
