@@ -30,7 +30,7 @@ import type { Warning } from '../problems.js';
 import { checkScanned, ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.js';
 import { type Chunk, rangesToRecord } from '../send/chunk.js';
 import { countRequests } from '../send/read-chunks.js';
-import { content, made, UNSENT } from '../send/request-record.js';
+import { prepare, UNSENT } from '../send/request-record.js';
 import type { PlannedRequests } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import { checkUnchanged } from './door.js';
@@ -101,7 +101,7 @@ export async function* makePlan(
   for (const warning of compared?.warnings ?? []) yield { type: 'warning', ...warning };
   const changes = compared?.changes ?? saved?.changes;
   const requests: SavedRequest[] = [];
-  const keep: Parameters<typeof countRequests>[3] = (...of) => void requests.push(savedRequest(...of));
+  const keep = (chunk: Chunk) => void requests.push(savedRequest(chunk));
   const exactly = !session.isRecorded || deps.confirm !== undefined;
   const totals = saved
     ? totalsOfPlan(saved)
@@ -181,12 +181,12 @@ async function addOffsets(requests: SavedRequest[], { inputs }: Scanned, signal:
 }
 
 /** A request as a plan has it. */
-function savedRequest(chunk: Chunk, body: Parameters<typeof made>[0]): SavedRequest {
+function savedRequest(chunk: Chunk): SavedRequest {
   const [first, ...more] = rangesToRecord(chunk).map(({ input, first_row, end_row, rows, ...lines }) => ({
     ...{ input, first_row: first_row + 1, last_row: end_row, ...lines, rows },
   }));
   const { rows: _, ...range } = first!;
-  const { rows, merged, unchanged, bytes, digest } = content(chunk, made(body));
+  const { rows, merged, unchanged, bytes, digest } = prepare(chunk).content;
   return {
     ...range,
     offset: undefined, // its place among the others

@@ -79,7 +79,7 @@ export async function countRequests(
   scanned: Scanned,
   deps: ChunkDeps,
   exactly: boolean,
-  each?: (chunk: Chunk, body: ReturnType<typeof serialize>) => void,
+  each?: (chunk: Chunk) => void,
 ): Promise<RequestTotals> {
   const total: RequestTotals = {
     ...{ exact: true, requests: 0, bytes: 0, merged: 0, unchanged: 0 },
@@ -106,13 +106,11 @@ export async function countRequests(
     const limits = { items: Math.min(most, canary ?? most), bytes };
     for await (const chunk of chunksOf(scanned, kind, { ...deps, limits })) {
       total.unchanged += chunk.unchanged;
-      if (chunk.ends.length === 0 && !each) continue;
-      const made = serialize(chunk);
-      const { body, items, merged } = made;
-      each?.(chunk, made);
+      each?.(chunk);
       if (chunk.ends.length === 0 || chunk.rejected !== null) continue;
       canary = null;
       limits.items = most;
+      const { body, items, merged } = serialize(chunk);
       total.requests++;
       total.bytes += body.length;
       total.merged += merged;

@@ -80,39 +80,32 @@ export const UNSENT = {
 /** The reason in the record of a request that was found after a crash with only its intent. */
 export const FOUND = 'the import ended before the answer was read';
 
-const MADE = new WeakMap<Chunk, ReturnType<typeof made>>();
+const MADE = new WeakMap<Chunk, ReturnType<typeof serialize> & { digest: string }>();
+
+function made(chunk: Chunk) {
+  const serialized = serialize(chunk);
+  return { ...serialized, digest: createHash('sha256').update(serialized.body).digest('hex') };
+}
 
 /**
  * Gives the body of a chunk as it is sent, and the fields of its record that describe it. The body and its digest are made
  * once: the sender asks ahead, so that a connection that is free does not wait for them.
  */
 export function prepare(chunk: Chunk) {
-  const known = MADE.get(chunk) ?? made(serialize(chunk));
+  const known = MADE.get(chunk) ?? made(chunk);
   MADE.set(chunk, known);
-  return { body: known.body, content: content(chunk, known) };
-}
-
-/** Adds the digest to a body. */
-export const made = (serialized: ReturnType<typeof serialize>) => ({
-  ...serialized,
-  digest: createHash('sha256').update(serialized.body).digest('hex'),
-});
-
-/** The fields of a request record that describe its content. */
-export function content(
-  { leftOut, unchanged }: Chunk,
-  { body, items, merged, digest }: ReturnType<typeof made>,
-) {
+  const { body, items: rows, merged, digest } = known;
+  const { leftOut, unchanged } = chunk;
   const having = (before: LeftOut['before']): number => leftOut.filter((row) => row.before === before).length;
-  return {
-    ...{ rows: items, merged, unchanged },
+  const content = {
+    ...{ rows, merged, unchanged },
     left_out: leftOut.length,
     left_out_by: [...new Set(leftOut.map(({ by }) => by))].join(', ') || null,
     overtaken: having('submitted'),
     doubtful: having('unknown'),
-    bytes: body.length,
-    digest,
+    ...{ bytes: body.length, digest },
   };
+  return { body, content };
 }
 
 /** Makes the record of a request that was not sent yet, and adds it to `requests`. */
