@@ -16,28 +16,27 @@ const OPTIONS = { wait: true, onFailure: 'stop', isolateJobs: 128 } as const;
 
 describe('rows that were given up', () => {
   /** A failed request of ten rows, and one part for each row that was given up in turn. */
-  const given = (parts: number, over: Partial<RequestRecord> = {}): RequestRecord[] => [
-    record(0, 10, { seq: 1, ...failed }),
-    ...Array.from({ length: parts }, (_, row) =>
-      record(row, row + 1, { seq: 2 + row, parent: 1, state: 'unsent', reason: 'used up', ...over }),
-    ),
-  ];
+  const given = (parts: number, over: Partial<RequestRecord> = {}): RunRequests =>
+    new RunRequests([
+      record(0, 10, { seq: 1, ...failed }),
+      ...Array.from({ length: parts }, (_, row) =>
+        record(row, row + 1, { seq: 2 + row, parent: 1, state: 'unsent', reason: 'used up', ...over }),
+      ),
+    ]);
 
   test('are in a warning of their own, but for a request that was sent once', () => {
-    expect(givenUpWarnings(new RunRequests(given(0)), FILE)).toEqual([]);
-    expect(givenUpWarnings(new RunRequests(given(1)), FILE)).toEqual([
-      expect.stringMatching(/: 1 row failed: used up$/),
-    ]);
+    expect(givenUpWarnings(given(0), FILE)).toEqual([]);
+    expect(givenUpWarnings(given(1), FILE)).toEqual([expect.stringMatching(/: 1 row failed: used up$/)]);
   });
 
   test('are counted after the tenth', () => {
-    const warnings = givenUpWarnings(new RunRequests(given(12)), FILE);
+    const warnings = givenUpWarnings(given(12), FILE);
     expect(warnings).toHaveLength(11);
     expect(warnings.at(-1)).toBe('and 2 more requests with rows that failed');
   });
 
   test('with those that merge into them, leave nothing to send', () => {
-    const requests = new RunRequests(given(1, { rows: 9, merged: 1 }));
+    const requests = given(1, { rows: 9, merged: 1 });
     expect(isDone(planned(10), requests, OPTIONS)).toBe(true);
     expect(isDone(planned(11), requests, OPTIONS)).toBe(false);
   });

@@ -45,11 +45,13 @@ const COUNTS: RowCounts = {
   completed: 10,
 };
 
+type Given = Partial<Ending> & { records?: RequestRecord[] };
+
 /** A run of one job that completed, unless said otherwise. */
-const ending = (over: Partial<Ending> = {}): Ending => ({
+const ending = ({ records = [withJob({ completed_rows: 10 })], ...over }: Given = {}): Ending => ({
   mode: 'sent',
   rows: COUNTS,
-  requests: new RunRequests([withJob({ completed_rows: 10 })]),
+  requests: new RunRequests(records),
   wait: true,
   failure: null,
   ...over,
@@ -60,60 +62,45 @@ const shortJob = withJob({ completed_rows: 9 });
 const rejected: Partial<Ending> = { rows: { ...COUNTS, rejected: 1, submitted: 9 } };
 
 describe('status and exit code', () => {
-  test.each<[name: string, end: Partial<Ending>, status: string, exit: number]>([
+  test.each<[name: string, end: Given, status: string, exit: number]>([
     ['all went well', {}, 'completed', 0],
-    [
-      'nothing to send',
-      { requests: new RunRequests(), rows: { ...COUNTS, read: 0, submitted: 0 } },
-      'completed',
-      0,
-    ],
+    ['nothing to send', { records: [], rows: { ...COUNTS, read: 0, submitted: 0 } }, 'completed', 0],
     [
       '--no-wait',
-      { wait: false, requests: new RunRequests([withJob({ status: 'queued' }, { state: 'acknowledged' })]) },
+      { wait: false, records: [withJob({ status: 'queued' }, { state: 'acknowledged' })] },
       'submitted',
       0,
     ],
-    ['--dry-run', { mode: 'planned', requests: new RunRequests() }, 'planned', 0],
-    ['--dry-run, invalid rows', { ...rejected, mode: 'planned', requests: new RunRequests() }, 'planned', 5],
-    [
-      'invalid rows, nothing sent',
-      { ...rejected, mode: 'refused', requests: new RunRequests() },
-      'rejected',
-      5,
-    ],
+    ['--dry-run', { mode: 'planned', records: [] }, 'planned', 0],
+    ['--dry-run, invalid rows', { ...rejected, mode: 'planned', records: [] }, 'planned', 5],
+    ['invalid rows, nothing sent', { ...rejected, mode: 'refused', records: [] }, 'rejected', 5],
     ['invalid rows, the rest sent', rejected, 'partial', 5],
     ['invalid rows, the rest sent, --no-wait', { ...rejected, wait: false }, 'partial', 5],
-    ['a job is short of its request', { requests: new RunRequests([shortJob]) }, 'partial', 5],
+    ['a job is short of its request', { records: [shortJob] }, 'partial', 5],
     [
       'a job is short by its own count',
-      { requests: new RunRequests([withJob({ completed_rows: 10, total_rows: 12 })]) },
+      { records: [withJob({ completed_rows: 10, total_rows: 12 })] },
       'partial',
       5,
     ],
-    [
-      'accepted without a job',
-      { requests: new RunRequests([withJob({}, { job: null, job_id: null })]) },
-      'partial',
-      5,
-    ],
+    ['accepted without a job', { records: [withJob({}, { job: null, job_id: null })] }, 'partial', 5],
     [
       'accepted without a job, --no-wait',
-      { wait: false, requests: new RunRequests([withJob({}, { job: null, job_id: null })]) },
+      { wait: false, records: [withJob({}, { job: null, job_id: null })] },
       'partial',
       5,
     ],
-    ['a job is gone', { requests: new RunRequests([withJob({ status: 'unknown' })]) }, 'partial', 5],
+    ['a job is gone', { records: [withJob({ status: 'unknown' })] }, 'partial', 5],
     [
       'a range in which all was unchanged',
-      { requests: new RunRequests([recordedRange(0, 10, { state: 'settled', rows: 0, unchanged: 10 })]) },
+      { records: [recordedRange(0, 10, { state: 'settled', rows: 0, unchanged: 10 })] },
       'completed',
       0,
     ],
-    ['a job failed', { requests: new RunRequests([failedJob]) }, 'failed', 7],
+    ['a job failed', { records: [failedJob] }, 'failed', 7],
     [
       'a job failed after all rows',
-      { requests: new RunRequests([withJob({ status: 'failed', completed_rows: 10 })]) },
+      { records: [withJob({ status: 'failed', completed_rows: 10 })] },
       'failed',
       7,
     ],
@@ -133,21 +120,17 @@ describe('status and exit code', () => {
   });
 
   // Where several apply: 4, 6, 7, 3, 5.
-  test.each<[name: string, end: Partial<Ending>, exit: number]>([
-    ['4 before 7', { failure: new AuthError('no'), requests: new RunRequests([failedJob]) }, 4],
+  test.each<[name: string, end: Given, exit: number]>([
+    ['4 before 7', { failure: new AuthError('no'), records: [failedJob] }, 4],
     ['4 before 5', { ...rejected, failure: new AuthError('no') }, 4],
-    ['6 before 7', { failure: new ServiceError('no'), requests: new RunRequests([failedJob]) }, 6],
+    ['6 before 7', { failure: new ServiceError('no'), records: [failedJob] }, 6],
     ['6 before 5', { ...rejected, failure: new NetworkError('no') }, 6],
-    ['7 before 3', { failure: new WaitTimeoutError('no'), requests: new RunRequests([failedJob]) }, 7],
-    ['7 before 5', { ...rejected, requests: new RunRequests([failedJob, shortJob]) }, 7],
-    [
-      '3 before 5',
-      { ...rejected, failure: new WaitTimeoutError('no'), requests: new RunRequests([shortJob]) },
-      3,
-    ],
+    ['7 before 3', { failure: new WaitTimeoutError('no'), records: [failedJob] }, 7],
+    ['7 before 5', { ...rejected, records: [failedJob, shortJob] }, 7],
+    ['3 before 5', { ...rejected, failure: new WaitTimeoutError('no'), records: [shortJob] }, 3],
     [
       'an interrupt is always said',
-      { ...rejected, failure: new InterruptedError('SIGINT'), requests: new RunRequests([failedJob]) },
+      { ...rejected, failure: new InterruptedError('SIGINT'), records: [failedJob] },
       130,
     ],
   ])('%s', (_name, over, exit) => {
