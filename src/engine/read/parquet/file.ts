@@ -78,7 +78,18 @@ export function damaged(path: string, error: unknown): Error {
   const why = isSurprise
     ? 'its parts do not fit together'
     : (error as Error).message.replace(/^parquet /, '');
-  return new InputError(`the Parquet file is damaged: ${why}`, { file: path, hint: AGAIN, cause: error });
+  // Nor does it read what some programs write, such as structures in pages of version 2.
+  const hint = isSurprise ? `${AGAIN}, such as with ${rewriting(path)}` : AGAIN;
+  return new InputError(`the Parquet file is damaged: ${why}`, { file: path, hint, cause: error });
+}
+
+/** A command that writes a file again, with pages and row groups that the library reads. @param json a column to write as JSON */
+export function rewriting(path: string, json?: string): string {
+  const named = `"${json?.replaceAll('"', '""')}"`;
+  const select = json === undefined ? '' : `SELECT * REPLACE (${named}::JSON AS ${named}) `;
+  const from = `${select}FROM '${path.replaceAll("'", "''")}'`;
+  const sql = `COPY (${from}) TO 'rewritten.parquet' (ROW_GROUP_SIZE 100000)`;
+  return `duckdb -c "${sql.replace(/["$`\\]/g, '\\$&')}"`;
 }
 
 /** Without structures that have no members: the file holds nothing of them. */

@@ -1,4 +1,5 @@
 /** The rows of a Parquet file, a few thousand at a time. A cell is the JSON text of its value, and empty if it has none. */
+import { InputError } from '../../errors.js';
 import { EMPTY } from '../item-text.js';
 import { targeting } from '../mapping/targets.js';
 import type { OddRow, Rows } from '../rows.js';
@@ -6,7 +7,8 @@ import { textMemory } from '../spare-memory.js';
 import { refuseChanged } from '../text/source.js';
 import type { OpenedInput } from '../types.js';
 import { Column } from './columns.js';
-import { damaged, openParquet, type ParquetFile } from './file.js';
+import { damaged, openParquet, type ParquetFile, rewriting } from './file.js';
+import { isVariant } from './nested.js';
 import { isText, isWide } from './values.js';
 
 // Exported here so that both are loaded together, with the first file.
@@ -15,6 +17,8 @@ export { openParquet } from './file.js';
 /** A batch ends after this many bytes, unless it is one row, or after this many rows. */
 const BATCH_BYTES = 256 * 1024;
 const BATCH_ROWS = 8192;
+/** How many rows of a column to decode at a time. The library decodes the column's dictionary again each time. */
+const STEP_ROWS = 1 << 17;
 
 /**
  * All rows in order.
@@ -29,15 +33,18 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
     let before = 0;
     for (const group of file.groups) {
       const rows = Number(group.num_rows);
-      if (rows === 0) continue; // its columns may have no pages and no valid offset
-      for (const column of columns) column.begin(group, before);
-      for (let row = 0; row < rows; ) {
-        signal?.throwIfAborted();
-        for (const column of columns) if (column.end <= row) await column.load();
-        const loaded = Math.min(row + BATCH_ROWS, ...columns.map(({ end }) => end));
-        const batch = batchOf(columns, row, loaded, before);
-        row += batch.lines.length;
-        yield batch;
+      // One without rows may have no pages and no valid offset.
+      for (let first = 0; first < rows; first += STEP_ROWS) {
+        const end = Math.min(first + STEP_ROWS, rows);
+        for (const column of columns) {
+          signal?.throwIfAborted();
+          await column.load(group, first, end, before);
+        }
+        for (let row = first; row < end; ) {
+          const batch = batchOf(columns, row, Math.min(row + BATCH_ROWS, end), before);
+          row += batch.lines.length;
+          yield batch;
+        }
       }
       before += rows;
     }
@@ -92,8 +99,15 @@ function columnsOf(file: ParquetFile, input: OpenedInput): Column[] {
   const targetOf = targeting(input);
   const missing = EMPTY[input.rules.empty];
   return file.columns.map((column) => {
-    const { element } = column.node;
-    const { role, pinned } = targetOf(column.name);
+    const { name, node } = column;
+    const { element } = node;
+    const { role, pinned } = targetOf(name);
+    if (role !== 'ignored' && isVariant(node)) {
+      throw new InputError(`the column ${name} has the type variant, which cannot be read`, {
+        file: file.path,
+        hint: `leave it out, or write it as JSON: ${rewriting(file.path, name)}`,
+      });
+    }
     return new Column(file, column, {
       rejects: role !== 'ignored' && pinned !== 'string',
       missing: role === 'metadata' ? missing : null,

@@ -13,10 +13,10 @@ export class BadValueError extends Error {
   }
 }
 
-export type JsonValue = string | number | boolean | object | null;
+type JsonValue = string | number | boolean | object | null;
 // biome-ignore lint/suspicious/noExplicitAny: each physical type has another one
 type Raw = any;
-export type Convert = (raw: Raw) => JsonValue;
+type Convert = (raw: Raw) => JsonValue;
 
 /** What a column's values mean. Older files say it with converted types only. */
 function meaningOf({ converted_type, logical_type, scale, precision }: SchemaElement): LogicalType | null {
@@ -77,7 +77,7 @@ export function converterOf(element: SchemaElement, wide = false): Convert {
       return isUnsigned(meaning) ? (raw: number) => raw >>> 0 : (raw: number) => raw;
     case 'INT64': {
       const exact = isUnsigned(meaning) ? (raw: bigint) => BigInt.asUintN(64, raw) : (raw: bigint) => raw;
-      return wide ? (raw) => String(exact(raw)) : (raw) => exactNumber(exact(raw), 0);
+      return wide ? (raw) => String(exact(raw)) : (raw) => exactNumber(exact(raw));
     }
     case 'INT96':
       return (nanos: bigint) => timestampText(nanos, 'Z'); // Spark, which writes most of these, means UTC
@@ -94,25 +94,15 @@ export function converterOf(element: SchemaElement, wide = false): Convert {
   }
 }
 
-/** Converts a column of a variant: each value has the type that it would have in the variant's bytes. */
-export function variantConverter(element: SchemaElement): Convert {
-  const meaning = meaningOf(element);
-  if (meaning?.type === 'DECIMAL') return (raw) => exactNumber(unscaled(raw), meaning.scale);
-  return element.type === 'BYTE_ARRAY' && meaning === null ? base64 : converterOf(element);
-}
-
 /** An integer, or bytes that are one in two's complement, highest byte first. */
 function unscaled(raw: Raw): bigint {
   if (!(raw instanceof Uint8Array)) return BigInt(raw);
   return BigInt.asIntN(raw.length * 8, BigInt(`0x0${Buffer.from(raw).toString('hex')}`));
 }
 
-/** A number as far as a double holds it with certainty, text beyond. */
-export function exactNumber(digits: bigint, decimals: number): JsonValue {
-  const text = decimalText(digits, decimals);
-  if (decimals === 0) return Number.isSafeInteger(Number(digits)) ? Number(digits) : text;
-  return String(digits < 0n ? -digits : digits).length <= EXACT_DIGITS ? Number(text) : text;
-}
+/** A number if a double holds it, text beyond. */
+const exactNumber = (integer: bigint): JsonValue =>
+  Number.isSafeInteger(Number(integer)) ? Number(integer) : String(integer);
 
 function decimalText(unscaled: bigint, decimals: number): string {
   const sign = unscaled < 0n ? '-' : '';
@@ -153,13 +143,13 @@ function isoOf(millis: number, write: (iso: string) => string): string {
   throw new BadValueError(`"${text}" ${why}`, text);
 }
 
-export const dateText = (days: number): string => isoOf(days * DAY_MILLIS, (iso) => iso.split('T')[0]!);
+const dateText = (days: number): string => isoOf(days * DAY_MILLIS, (iso) => iso.split('T')[0]!);
 
 const SECOND = 1_000_000_000n;
 const DAY_NANOS = 86_400n * SECOND;
 
 /** Text of nanoseconds since 1970. A fraction has 3, 6, or 9 digits, as few as possible. */
-export function timestampText(nanos: bigint, zone: string): string {
+function timestampText(nanos: bigint, zone: string): string {
   const rest = ((nanos % SECOND) + SECOND) % SECOND;
   const digits = String(rest)
     .padStart(9, '0')
@@ -169,17 +159,17 @@ export function timestampText(nanos: bigint, zone: string): string {
 }
 
 /** Text of nanoseconds since midnight. */
-export const timeText = (nanos: bigint): string =>
+const timeText = (nanos: bigint): string =>
   timestampText(((nanos % DAY_NANOS) + DAY_NANOS) % DAY_NANOS, '').split('T')[1]!;
 
 /** JSON has only finite numbers: NaN becomes a missing value, as in pandas, and an infinity becomes text. */
-export function finite(value: number): JsonValue {
+function finite(value: number): JsonValue {
   if (Number.isFinite(value)) return value;
   return Number.isNaN(value) ? null : String(value);
 }
 
 /** The shortest decimal that rounds to the same smaller float: 0.1, not 0.10000000149011612. */
-export function float32(value: number): JsonValue {
+function float32(value: number): JsonValue {
   if (!Number.isFinite(value) || Number.isInteger(value)) return finite(value);
   for (let digits = 6; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits));
@@ -205,7 +195,7 @@ export function textOf(raw: Uint8Array, promised: boolean): string {
 
 const base64 = (raw: Uint8Array): string => Buffer.from(raw).toString('base64');
 
-export const uuidText = (raw: Uint8Array): string =>
+const uuidText = (raw: Uint8Array): string =>
   Buffer.from(raw)
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
