@@ -36,16 +36,19 @@ export async function run(line: Line, context: Context): Promise<Ended> {
   const { options = asked.import, start = { from: 'inputs' } as Start, again } = guided ?? {};
   const reads = [...mappingFiles(flags), ...(guided?.reads ?? [])];
   const more = { savePlan, reads, isConfirmed: start.from === 'plan' };
-  const ended = await runAndReport(start, options, report, context, more).catch(async (error: unknown) => {
-    if (isAsked || reads.length > 0) throw error;
-    throw await (await import('../guide/mapping.js')).withBeside(error, asked.paths, context);
-  });
-  if (again !== undefined) {
+  const sayAgain = async (): Promise<void> => {
+    if (again === undefined) return;
     const { ANSWER_AGAIN } = await import('../guide/mapping.js');
     const last = again ? { do: 'The same import without questions', again } : ANSWER_AGAIN;
     const text = toRun(last.do, context.commands.again(last.again));
     await writeOut(context.stderr, `${safeHint(text, context.platform)}\n`);
-  }
+  };
+  const ended = await runAndReport(start, options, report, context, more).catch(async (error: unknown) => {
+    await sayAgain(); // so that no answer is lost
+    if (isAsked || reads.length > 0) throw error;
+    throw await (await import('../guide/mapping.js')).withBeside(error, asked.paths, context);
+  });
+  await sayAgain();
   return ended;
 }
 

@@ -4,7 +4,7 @@
  * is held.
  */
 
-import { AuthError, NotConfirmedError } from '../../engine/errors.js';
+import { AuthError, NotConfirmedError, ProfilesError } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { isKnownLayout } from '../../engine/plan/key-checks.js';
 import type { Look } from '../../engine/plan/look.js';
@@ -147,6 +147,18 @@ interface Finish {
   reads: readonly string[];
 }
 
+/** Saves the answers. @returns null if they cannot be: the import goes on, and its command has them as flags */
+async function save(path: string, mapping: MappingFile, ask: Prompter, context: Context) {
+  try {
+    await mappings.saveMapping(path, mapping, context);
+    return path;
+  } catch (error) {
+    if (!(error instanceof ProfilesError)) throw error;
+    ask.show([error.message]);
+    return null;
+  }
+}
+
 /** Shows the plan, asks what it leaves open, and saves the answers. */
 async function finish({ asked, sources, final, done, reads }: Finish, ask: Prompter, context: Context) {
   const found = final.dryRun ? null : await asked.rehearse(final);
@@ -170,8 +182,7 @@ async function finish({ asked, sources, final, done, reads }: Finish, ask: Promp
   const freeName = (): string => mappings.freeName(sources, context.cwd);
   const isSaved = done.mapping !== null && (await ask.confirm(`Save the answers as ${freeName()}?`, true));
   // In the meantime, another import may have taken the name.
-  const saved = isSaved ? freeName() : null;
-  if (saved !== null) await mappings.saveMapping(saved, done.mapping!, context);
+  const saved = isSaved ? await save(freeName(), done.mapping!, ask, context) : null;
   const again = mappings.againFor({ ...done, saved, skipsInvalid });
   if (!sends) {
     const error = new NotConfirmedError('nothing was sent');
