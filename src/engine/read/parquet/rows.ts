@@ -8,8 +8,7 @@ import { refuseChanged } from '../text/source.js';
 import type { OpenedInput } from '../types.js';
 import { Column } from './columns.js';
 import { damaged, openParquet, type ParquetFile, rewriting } from './file.js';
-import { isVariant } from './nested.js';
-import { isText, isWide } from './values.js';
+import { isText, isVariant, isWide } from './values.js';
 
 // Exported here so that both are loaded together, with the first file.
 export { openParquet } from './file.js';
