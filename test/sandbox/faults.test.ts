@@ -4,12 +4,10 @@ import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect } from 'vitest';
 import { UsageError } from '../../src/engine/errors.js';
-import { createFaultPlan } from '../../src/sandbox/faults.js';
+import { createFaultPlan, FAULTS } from '../../src/sandbox/faults.js';
 import type { Sandbox } from '../../src/sandbox/index.js';
 import { ManualClock, test } from '../support/sandbox.js';
-import { COMPANIES, COMPANY, companies, get, LOOKUPS, post, type Reply } from './http.js';
-
-const EMBEDS = `${LOOKUPS}embeds`;
+import { COMPANIES, COMPANY, companies, EMBEDS, get, post, type Reply } from './http.js';
 
 /** What the client saw: a status, or the name of the failure. */
 async function outcome(sent: Promise<Reply>): Promise<string> {
@@ -113,7 +111,7 @@ describe('when a fault applies', () => {
 });
 
 describe('the answer to a bulk request, and whether it was carried out', () => {
-  test.for<[spec: string, seen: string, carriedOut: boolean]>([
+  const rows: [spec: string, seen: string, carriedOut: boolean][] = [
     ['400:first=1', '400', false],
     ['503:first=1', '503', false],
     ['599:first=1', '599', false],
@@ -140,7 +138,14 @@ describe('the answer to a bulk request, and whether it was carried out', () => {
     ['no-job-id:first=1', '202', true],
     ['broken-json:first=1', '202', true],
     ['close:first=1', '202', true],
-  ])('%s: %s', async ([spec, seen, carriedOut], { sandbox }) => {
+  ];
+
+  test('each fault has a row here, but for statuses, and those of polls and jobs', () => {
+    const others = Object.keys(FAULTS).filter((name) => !rows.some(([spec]) => spec.startsWith(`${name}:`)));
+    expect(others).toEqual(['status', 'job-404', 'fail-job', 'stuck-job', 'unknown-status', 'short-job']);
+  });
+
+  test.for(rows)('%s: %s', async ([spec, seen, carriedOut], { sandbox }) => {
     sandbox.faults.add(spec);
     expect(await outcome(post(sandbox, COMPANIES, companies(50)))).toBe(seen);
     expect(await outcome(post(sandbox, COMPANIES, companies(1)))).toBe('202');

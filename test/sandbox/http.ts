@@ -51,6 +51,7 @@ export const COMPANIES = '/v1/companies/bulk_identify';
 export const COMPANY = '/v1/companies/identify';
 export const USERS = '/v1/users/bulk_identify';
 export const LOOKUPS = '/api/v1/analytics/exports/lookups/';
+export const EMBEDS = `${LOOKUPS}embeds`;
 
 export const authorized = (sandbox: Sandbox): Record<string, string> => ({
   authorization: `Token ${sandbox.token}`,

@@ -9,15 +9,14 @@ import {
   COMPANIES,
   COMPANY,
   companies,
+  EMBEDS,
   get,
-  LOOKUPS,
   post,
   type Reply,
   send,
   USERS,
 } from './http.js';
 
-const EMBEDS = `${LOOKUPS}embeds`;
 const POST = `POST ${COMPANIES}`;
 
 interface Given {

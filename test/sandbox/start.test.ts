@@ -5,11 +5,10 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import { readLookups, type SandboxOptions, startSandbox } from '../../src/sandbox/index.js';
+import { DEFAULT_LOOKUPS, LOOKUPS_FILE } from '../../src/sandbox/lookups.js';
 import { scratch } from '../support/cli.js';
 import { test } from '../support/sandbox.js';
-import { COMPANIES, companies, get, LOOKUPS, post, send } from './http.js';
-
-const EMBEDS = `${LOOKUPS}embeds`;
+import { COMPANIES, companies, EMBEDS, get, LOOKUPS, post, send } from './http.js';
 
 test.for<[given: object, message: string, hint: string]>([
   [{ seeds: 1 }, 'there is no option seeds', 'did you mean seed?'],
@@ -81,11 +80,12 @@ describe('a stop', () => {
 
 describe('embeds and checklists', () => {
   const OURS = [{ display_name: 'Ours', key: 'ours', data_type: 'checklist' }];
+  const EVERY = { ...DEFAULT_LOOKUPS, checklists: OURS };
   const GIVEN = { embeds: [{ id: 1, title: 'Given', type: 'card' as const }] };
   const [EXAMPLE, STARTED] = ['Welcome to the new dashboard', 'Getting started'];
-  const withFile = (): string => {
+  const withFile = (lists: object = { checklists: OURS }): string => {
     const dataDir = scratch();
-    writeFileSync(join(dataDir, 'sandbox-lookups.json'), JSON.stringify({ checklists: OURS }));
+    writeFileSync(join(dataDir, LOOKUPS_FILE), JSON.stringify(lists));
     return dataDir;
   };
 
@@ -107,8 +107,8 @@ describe('embeds and checklists', () => {
     ['one list given', () => ({ lookups: GIVEN }), 'Given', STARTED],
     ['one list given beside a file', () => ({ dataDir: withFile(), lookups: GIVEN }), 'Given', STARTED],
     [
-      'a file read',
-      () => ({ lookups: readLookups(join(withFile(), 'sandbox-lookups.json')) }),
+      'a file read, with every list',
+      () => ({ lookups: readLookups(join(withFile(EVERY), LOOKUPS_FILE)) }),
       EXAMPLE,
       'Ours',
     ],

@@ -140,8 +140,7 @@ describe('OpenAPI', () => {
     }
   });
 
-  // After a change: npx vitest test/sandbox/wire.test.ts --update
-  test('is served as it is in the file', async ({ sandbox }) => {
+  test('is served as it is in the file (npm run reference writes it)', async ({ sandbox }) => {
     const served = (await send(`${sandbox.url}/openapi.json`)).json();
     await expect(`${JSON.stringify(served, null, 2)}\n`).toMatchFileSnapshot('../../openapi.json');
   });

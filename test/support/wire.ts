@@ -174,9 +174,7 @@ function operationOf({ listener, method, path }: SeenRequest): Operation | undef
   // The id is one segment, without a slash, and is not `.` or `..`, which a URL parser would resolve.
   if (/^base GET \/v1\/background_jobs\/(?!\.{1,2}$)[\w.~!$&'()*+,;=:@%-]+$/.test(route))
     return { kind: 'read' };
-  const list = ['user_properties', 'embeds', 'checklists'].find(
-    (name) => route === `lookup GET ${LOOKUPS}${name}`,
-  );
+  const list = Object.keys(RECORDS).find((name) => route === `lookup GET ${LOOKUPS}${name}`);
   return list === undefined ? undefined : { kind: 'read' };
 }
 

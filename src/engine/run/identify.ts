@@ -8,7 +8,7 @@ import { ID_FIELD, type Kind } from '../model.js';
 import { idHashes } from '../read/index.js';
 import { otherJobsEnded, watchJobs } from '../send/follow.js';
 import { type Attempted, sendRequest } from '../send/request.js';
-import { UNSENT } from '../send/request-record.js';
+import { UNTRIED } from '../send/request-record.js';
 import type { ServiceClient } from '../service/client.js';
 import type { Job } from '../service/contract.js';
 import { isFinal } from '../service/names.js';
@@ -89,7 +89,7 @@ export async function identify(
   // Every send of an id clears its fingerprint, whatever command sends it (contract §3).
   const send = await state.sends.startProfile(scope, kind, ids);
   // Not recorded for a resume: the user sees the outcome at once.
-  const record: Attempted = { seq: 1, ...UNSENT };
+  const record: Attempted = { seq: 1, ...UNTRIED };
   const outcome = await sendRequest(record, options, {
     ...{ clock, random, stop, abort },
     submit: (signal, begins) => {

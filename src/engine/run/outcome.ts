@@ -1,6 +1,6 @@
 /** What became of the rows of a request, from its record and those of the requests whose rows it sends again. Pure. */
 import type { RequestRecord } from '../model/requests.js';
-import { FOUND } from '../send/request-record.js';
+import { whyInDoubt } from '../send/request-record.js';
 import { isShort } from '../service/names.js';
 import { classOf, isDoubtful, wasAcknowledged } from '../states.js';
 
@@ -84,8 +84,7 @@ const went = ({ seq, job_id }: RequestRecord): Pick<RowOutcome, 'request' | 'job
   job_id,
 });
 
-const doubtOf = ({ possibleDuplicate, reason }: RequestRecord): string =>
-  `it may have arrived: ${possibleDuplicate ?? reason ?? FOUND}`;
+const doubtOf = (r: RequestRecord): string => `it may have arrived: ${whyInDoubt(r)}`;
 
 function ofJob({ job, rows, reason }: RequestRecord): [Outcome, string | null] {
   if (!job) return ['submitted', reason ?? 'no job tells what became of it'];

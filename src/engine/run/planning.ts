@@ -30,7 +30,7 @@ import type { Warning } from '../problems.js';
 import { checkScanned, ITEM_FORMAT_VERSION, lineOffsets, startsAnywhere } from '../read/index.js';
 import { type Chunk, rangesToRecord } from '../send/chunk.js';
 import { countRequests } from '../send/read-chunks.js';
-import { prepare, UNSENT } from '../send/request-record.js';
+import { prepare, UNTRIED } from '../send/request-record.js';
 import type { PlannedRequests } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import { checkUnchanged } from './door.js';
@@ -230,7 +230,7 @@ const rangeOf = ({ input, first_row, last_row, first_line, last_line, rows }: Sa
 /** A request of a plan as its run records it, before it is sent. */
 const recordOf = (request: SavedRequest, index: number): RequestRecord => ({
   ...rangeOf(request),
-  ...UNSENT,
+  ...UNTRIED,
   seq: index + 1,
   parent: null,
   more: (request.more ?? []).map(rangeOf),

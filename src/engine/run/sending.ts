@@ -12,7 +12,7 @@ import type { Chunk } from '../send/chunk.js';
 import { isCanaryDue, nextStep, rulesOf } from '../send/next.js';
 import { type ChunkDeps, chunksOf } from '../send/read-chunks.js';
 import { Remembering } from '../send/remembering.js';
-import { type DeliverDeps, FOUND } from '../send/request-record.js';
+import { type DeliverDeps, whyInDoubt } from '../send/request-record.js';
 import { send } from '../send/send.js';
 import type { SentIds } from '../state/sends.js';
 import type { Session } from './session.js';
@@ -53,7 +53,7 @@ export async function* sendRows(session: Session): AsyncGenerator<ImportEvent, u
       items,
       requests: recorded,
       sentLater: await sentLater(session, kind),
-      lost: await lostIn(session, kind),
+      doubtsOfReplaced: await doubtsOfReplaced(session, kind),
       remembering: new Remembering(kind, state.secret, options.trackKeys),
       inputs: session.inputs,
       totalRows: acceptedOf(planned),
@@ -142,11 +142,11 @@ async function sentByRun(session: Session, kind: Kind): Promise<SentIds | null> 
 }
 
 /** What runs that this one replaces may have sent. @returns by id: why it may have arrived */
-async function lostIn({ replaces, deps }: Session, kind: Kind): Promise<Map<bigint, string>> {
-  const lost = new Map<bigint, string>();
+async function doubtsOfReplaced({ replaces, deps }: Session, kind: Kind): Promise<Map<bigint, string>> {
+  const doubts = new Map<bigint, string>();
   for (const run of replaces) {
-    for (const [id, { possibleDuplicate, reason }] of await deps.state.sends.inDoubt(run, kind))
-      lost.set(id, `run ${run} may have sent it: ${possibleDuplicate ?? reason ?? FOUND}`);
+    for (const [id, request] of await deps.state.sends.inDoubt(run, kind))
+      doubts.set(id, `run ${run} may have sent it: ${whyInDoubt(request)}`);
   }
-  return lost;
+  return doubts;
 }

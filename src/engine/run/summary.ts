@@ -14,7 +14,7 @@ import type { FileRows, MaybeSentTwice, NotSent, Rejection, RowCounts, RunJob, S
 import { isWithin } from '../options/bounds.js';
 import type { ImportOptions, InvalidBound } from '../options.js';
 import { nextStep, rulesOf } from '../send/next.js';
-import { UNSENT } from '../send/request-record.js';
+import { UNTRIED } from '../send/request-record.js';
 import { REQUESTS, requestStatus } from '../states.js';
 import { sum } from '../util/numbers.js';
 
@@ -81,7 +81,7 @@ export const failedOf = ({ ends }: RunRequests): RequestRecord[] =>
 export const retriesOf = (requests: RunRequests, failed: readonly RequestRecord[]): RequestRecord[] =>
   failed.map((r, at) => ({
     ...r,
-    ...UNSENT,
+    ...UNTRIED,
     seq: requests.next + at,
     parent: r.seq,
     state: 'waiting',

@@ -45,7 +45,7 @@ export interface DeliverDeps {
    */
   sentLater(again: RequestRecord | null): Promise<((id: bigint) => string | null) | null>;
   /** Ids that a run which this one has replaced may have sent, each with the reason. */
-  lost: ReadonlyMap<bigint, string>;
+  doubtsOfReplaced: ReadonlyMap<bigint, string>;
   /** Number of rows to send from all inputs, for progress events. */
   totalRows: number;
   emit(event: ImportEvent): void;
@@ -67,7 +67,7 @@ export const whereIs = (record: RequestRecord, deps: Pick<DeliverDeps, 'inputs'>
 export const pathsOf = ({ inputs }: Pick<DeliverDeps, 'inputs'>): string[] => inputs.map(({ path }) => path);
 
 /** The state of a request before its first attempt. */
-export const UNSENT = {
+export const UNTRIED = {
   state: 'intent',
   reason: null,
   failure: null,
@@ -77,8 +77,11 @@ export const UNSENT = {
   job: null,
 } as const satisfies Partial<RequestRecord>;
 
-/** The reason in the record of a request that was found after a crash with only its intent. */
-export const FOUND = 'the import ended before the answer was read';
+/** The reason of a request that was found after a crash with only its intent. */
+const ONLY_INTENT = 'the import ended before the answer was read';
+
+/** Why a request may have arrived. */
+export const whyInDoubt = (r: RequestRecord): string => r.possibleDuplicate ?? r.reason ?? ONLY_INTENT;
 
 const MADE = new WeakMap<Chunk, ReturnType<typeof serialize> & { digest: string }>();
 
@@ -116,14 +119,14 @@ export function newRecord(
 ): RequestRecord {
   const [first, ...more] = rangesToRecord(chunk);
   const { content } = prepare(chunk);
-  const record = { ...first!, more, seq: requests.next, parent: null, ...UNSENT, ...content, ...given };
+  const record = { ...first!, more, seq: requests.next, parent: null, ...UNTRIED, ...content, ...given };
   requests.add(record);
   return record;
 }
 
 /** Why a run that this one has replaced may have sent some of the rows; null if none. */
-export const lostBefore = ({ ids }: Chunk, { lost }: DeliverDeps): string | null =>
-  lost.size === 0 ? null : (lost.get(ids.find((id) => lost.has(id)) ?? -1n) ?? null);
+export const doubtOfReplaced = ({ ids }: Chunk, { doubtsOfReplaced: all }: DeliverDeps): string | null =>
+  all.size === 0 ? null : (all.get(ids.find((id) => all.has(id)) ?? -1n) ?? null);
 
 /**
  * Why rows that a request sends again may have arrived before. `accepted`: the service may have carried them out. `doubt`:
@@ -132,10 +135,9 @@ export const lostBefore = ({ ids }: Chunk, { lost }: DeliverDeps): string | null
 export function doubtsBefore(record: RequestRecord, { requests }: DeliverDeps) {
   const [, ...before] = requests.chainOf(record);
   const last = before.find((of) => wasAcknowledged(of) || isDoubtful(of));
-  const isOpen = last !== undefined && !wasAcknowledged(last);
   return {
     accepted: before.map(whyAccepted).find((why) => why !== null) ?? null,
-    doubt: isOpen ? (last.possibleDuplicate ?? last.reason ?? FOUND) : null,
+    doubt: last && !wasAcknowledged(last) ? whyInDoubt(last) : null,
   };
 }
 
@@ -162,7 +164,7 @@ export async function repeated(
   if (now.digest !== recorded.digest) await checkContent(chunk, recorded, deps);
   const again = { ...recorded, ...now };
   // One that has only its intent is reported as possibly sent twice.
-  if (again.state === 'intent') Object.assign(again, { state: 'unknown', reason: FOUND });
+  if (again.state === 'intent') Object.assign(again, { state: 'unknown', reason: ONLY_INTENT });
   deps.requests.replace(again);
   return again;
 }

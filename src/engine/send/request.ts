@@ -14,7 +14,7 @@ import { requestStatus } from '../states.js';
 import type { Clock } from '../util/clock.js';
 import { type Chunk, rowsToRecord } from './chunk.js';
 import { follow, reportSubmitted } from './follow.js';
-import { type DeliverDeps, doubtsBefore, leaveOut, lostBefore, prepare } from './request-record.js';
+import { type DeliverDeps, doubtOfReplaced, doubtsBefore, leaveOut, prepare } from './request-record.js';
 
 /** The fields of a record that `sendRequest` reads and changes. */
 export type Attempted = Pick<
@@ -82,10 +82,8 @@ export async function sendRequest(
   let unknown = record.state === 'unknown' ? record.reason : (deps.doubt ?? null);
   let answer: Answer | undefined;
 
-  /**
-   * Records that it was not answered. A resume sends it again, and if it may have arrived, also reports that.
-   */
-  const leave = async (reason: string): Promise<typeof STOPPED> => {
+  /** Records that it was not acknowledged. A resume sends it again, and if it may have arrived, also reports that. */
+  const unacknowledged = async (reason: string): Promise<typeof STOPPED> => {
     record.state = unknown === null ? 'withdrawn' : 'unknown';
     record.reason = unknown ?? reason;
     await deps.commit();
@@ -94,7 +92,7 @@ export async function sendRequest(
 
   const attempt = async () => {
     if (answer && deps.remains && !(await deps.remains())) return STOPPED;
-    if (stop.aborted) return leave(NOT_SENT);
+    if (stop.aborted) return unacknowledged(NOT_SENT);
     const { possibleDuplicate } = record;
     record.state = unknown === null ? 'intent' : 'unknown';
     record.reason = unknown;
@@ -111,13 +109,13 @@ export async function sendRequest(
     } catch (error) {
       if (abort.aborted) {
         unknown ??= 'interrupted while it was sent';
-        return leave(unknown);
+        return unacknowledged(unknown);
       }
       // It ended before a byte was written.
       record.possibleDuplicate = possibleDuplicate;
-      if (stop.aborted && error === stop.reason) return leave(NOT_SENT);
+      if (stop.aborted && error === stop.reason) return unacknowledged(NOT_SENT);
       // If that cannot be recorded either, the first error is reported.
-      if (error instanceof ProfilesError) await leave(NOT_SENT).catch(() => {});
+      if (error instanceof ProfilesError) await unacknowledged(NOT_SENT).catch(() => {});
       throw error;
     } finally {
       begins();
@@ -134,7 +132,7 @@ export async function sendRequest(
   /** Recorded before the pause, which may be long: if the process ends during it, a resume knows the reason. */
   const onRetry = async ({ reason }: { reason: string }, delayMs: number): Promise<void> => {
     if (!stop.aborted) record.retries++;
-    await leave(reason);
+    await unacknowledged(reason);
     stop.throwIfAborted();
     deps.emit({
       type: 'retry',
@@ -153,7 +151,7 @@ export async function sendRequest(
   });
   if (decision.do === 'end') return { type: 'stopped' };
   if (decision.do !== 'accept') {
-    await leave(decision.do === 'stop' ? decision.reason : decision.error.message);
+    await unacknowledged(decision.do === 'stop' ? decision.reason : decision.error.message);
     return decision.do === 'stop'
       ? { type: 'failed', error: decision.error }
       : { type: 'refused', error: decision.error };
@@ -191,7 +189,7 @@ export async function sendAndFollow(
   const commit = async (): Promise<void> => {
     // Only once it may have arrived itself: until then, the doubt is that of the earlier run.
     if (isAccepted(record) || record.state === 'unknown')
-      record.possibleDuplicate ??= lostBefore(chunk, deps);
+      record.possibleDuplicate ??= doubtOfReplaced(chunk, deps);
     const [prints, rows] = isNew ? [deps.remembering.printsOf(chunk), rowsToRecord(chunk)] : [null];
     isNew = false;
     written = state.requests.record(run, scope, chunk.kind, record, prints, chunk.shared, rows);

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import TEXTS from '../../../src/cli/commands/commands.json' with { type: 'json' };
 import { splitLine } from '../../../src/cli/commands/completion.js';
 import { cli, scratch } from '../../support/cli.js';
 import { knownMachine } from './completion/known.js';
@@ -28,7 +29,7 @@ describe('what is offered', () => {
     [['conf'], ['config'], NO_FILES],
     [['jo'], ['job', 'jobs'], NO_FILES],
     [['config', 'l'], ['list'], NO_FILES],
-    [['lookups', ''], ['user-properties', 'embeds', 'checklists'], NO_FILES],
+    [['lookups', ''], TEXTS.lookups.words['<list>'].split(', '), NO_FILES],
     [['lookups', 'emb'], ['embeds'], NO_FILES],
     [['lookups', 'embeds', ''], [], NO_FILES],
     [['lookups', 'embeds', '--cs'], ['--csv'], NO_FILES],

@@ -16,7 +16,7 @@ const schema = configJsonSchema() as Node;
 /** As the formatter leaves it: lists of words on one line. */
 const text = `${JSON.stringify(schema, null, 2).replace(/\[\s+("[^[\]{}]*")\s+\]/g, (_, words: string) => `[${words.replace(/\s+/g, ' ')}]`)}\n`;
 
-it('the published schema is the one that files are checked with (vitest -u writes it)', async () => {
+it('the published schema is the one that files are checked with (npm run reference writes it)', async () => {
   await expect(text).toMatchFileSnapshot('../../../schemas/config.schema.json');
 });
 

@@ -139,7 +139,7 @@ class Import {
     return {
       run: 'run',
       sentLater: async () => null,
-      lost: new Map(),
+      doubtsOfReplaced: new Map(),
       remembering: new Remembering('companies', Buffer.from('key'), false),
       scope: { account: 'a', region: 'r', base_url: 'https://api.test' },
       state: {

@@ -3,6 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import { UsageError } from '../../../src/engine/errors.js';
 import { classify } from '../../../src/engine/service/answer.js';
+import { LOOKUP_LISTS } from '../../../src/engine/service/names.js';
 import { closedPort, httpServer } from '../../support/servers.js';
 import type { TestClient } from './support/client.js';
 import { BODY, JOB, TOKEN, testClient } from './support/client.js';
@@ -40,17 +41,14 @@ it('sends what the spec says', async () => {
   await client.submit('users', BODY);
   await client.identifyCompany(BODY);
   await client.job('j-1');
-  for (const list of ['user_properties', 'embeds', 'checklists'] as const) {
-    await failure(client.lookup(list)); // a job record is no list; only the request counts here
-  }
+  // A job record is no list; only the request counts here.
+  for (const list of LOOKUP_LISTS) await failure(client.lookup(list));
   expect(seen.map(({ method, path, body }) => [method, path, body])).toEqual([
     ['POST', '/v1/companies/bulk_identify', BODY.toString()],
     ['POST', '/v1/users/bulk_identify', BODY.toString()],
     ['POST', '/v1/companies/identify', BODY.toString()],
     ['GET', '/v1/background_jobs/j-1', ''],
-    ['GET', '/eu/api/v1/analytics/exports/lookups/user_properties', ''],
-    ['GET', '/eu/api/v1/analytics/exports/lookups/embeds', ''],
-    ['GET', '/eu/api/v1/analytics/exports/lookups/checklists', ''],
+    ...LOOKUP_LISTS.map((list) => ['GET', `/eu/api/v1/analytics/exports/lookups/${list}`, '']),
   ]);
   for (const { method, headers } of seen) {
     expect(headers).toMatchObject({ authorization: `Token ${TOKEN}`, accept: 'application/json' });

@@ -5,7 +5,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { classify } from '../../../src/engine/service/answer.js';
 import type { ServiceClient } from '../../../src/engine/service/client.js';
-import type { LookupList } from '../../../src/engine/service/names.js';
+import { LOOKUP_LISTS } from '../../../src/engine/service/names.js';
 import { startWireServer, type WireExample, type WireServer, wireExamples } from '../../support/wire.js';
 import { testClient } from './support/client.js';
 
@@ -78,18 +78,17 @@ const POLLS = [
   'job-unknown-fields',
   'job-unknown-status',
 ];
-const LISTS: [name: string, list: LookupList][] = [
-  ['user-properties', 'user_properties'],
-  ['embeds', 'embeds'],
-  ['checklists', 'checklists'],
-  ['checklists-empty', 'checklists'],
-];
+const LISTS = LOOKUP_LISTS.flatMap((list) => {
+  const examples = wireExamples().filter(({ request }) => request.path.endsWith(`/${list}`));
+  return examples.map(({ name }) => [name, list] as const);
+});
 
 describe('each reply is understood', () => {
   test('none is left out', () => {
     const all = wireExamples().map(({ name }) => name);
     const here = [...ACCEPTED, ...TROUBLE.map(([name]) => name), ...POLLS, ...LISTS.map(([name]) => name)];
     expect([...here, 'job-unknown-id'].sort()).toEqual(all.sort());
+    expect([...new Set(LISTS.map(([, list]) => list))], 'lists with an example').toEqual([...LOOKUP_LISTS]);
   });
 
   test.each(ACCEPTED)('%s, with every field', async (name) => {

@@ -2,7 +2,7 @@
 
 import type { RequestRecord } from '../../../src/engine/model/requests.js';
 import type { ItemBatch } from '../../../src/engine/read/index.js';
-import { UNSENT } from '../../../src/engine/send/request-record.js';
+import { UNTRIED } from '../../../src/engine/send/request-record.js';
 
 export interface Row {
   id: string;
@@ -85,7 +85,7 @@ export function recordedRange(
     doubtful: 0,
     bytes: 100,
     digest: 'b'.repeat(64),
-    ...UNSENT,
+    ...UNTRIED,
     ...over,
   };
 }

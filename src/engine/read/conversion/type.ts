@@ -1,5 +1,5 @@
 /** The interface of the types of columns: each is one object, registered in `types.ts`. */
-import type { Cause, ColumnType } from '../../model.js';
+import type { Cause, CellType, ColumnType } from '../../model.js';
 
 /** Why a text does not fit a type. */
 type Misfit = Pick<Cause, 'code' | 'characters'>;
@@ -13,8 +13,11 @@ export interface Reader {
   cause(text: string): Misfit;
 }
 
+/** `money` of `money:1.234,56`. */
+type NameOf<T extends string> = T extends `${infer Name}${':' | '@'}${string}` ? Name : T;
+
 export interface TypeOfColumn {
-  name: string;
+  name: NameOf<CellType>;
   /** The JSON type of what is sent. */
   sent: ColumnType;
   /** Nothing may follow its name. */

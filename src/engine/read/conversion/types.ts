@@ -12,7 +12,7 @@ import { BadType, type Reader, scratchText, type TypeOfColumn } from './type.js'
 
 /** A new type is an object in one of these. */
 export const TYPES: readonly TypeOfColumn[] = [...NUMBER_TYPES, ...TEXT_TYPES, ...DATE_TYPES];
-const NAMED = new Map(TYPES.map((type) => [type.name, type]));
+const NAMED = new Map<string, TypeOfColumn>(TYPES.map((type) => [type.name, type]));
 
 /** The parts of `datetime:dd.MM.yyyy HH:mm@Europe/Berlin`; those that it does not have are null. */
 interface TypeParts {

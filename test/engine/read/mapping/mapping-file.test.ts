@@ -7,7 +7,7 @@ import { file } from '../reading.js';
 const readFrom = (content: string | object) =>
   readMapping(file('m.json', typeof content === 'string' ? content : JSON.stringify(content)), '/');
 
-it('the published schema is the one the file is checked by (vitest -u writes it)', async () => {
+it('the published schema is the one the file is checked by (npm run reference writes it)', async () => {
   // As the formatter leaves it: lists of words on one line.
   const text = `${JSON.stringify(mappingJsonSchema(), null, 2).replace(/\[\s+("[^[\]{}]*")\s+\]/g, (_, words: string) => `[${words.replace(/\s+/g, ' ')}]`)}\n`;
   await expect(text).toMatchFileSnapshot('../../../../schemas/mapping.schema.json');

@@ -8,7 +8,7 @@ import { test as base } from 'vitest';
 import type { FingerprintColumns, FingerprintIndex } from '../../../../src/engine/fingerprints/index.js';
 import type { RequestRecord } from '../../../../src/engine/model/requests.js';
 import type { Kind } from '../../../../src/engine/model.js';
-import { UNSENT } from '../../../../src/engine/send/request-record.js';
+import { UNTRIED } from '../../../../src/engine/send/request-record.js';
 import type { Job } from '../../../../src/engine/service/contract.js';
 import type { Scope, State } from '../../../../src/engine/state/state.js';
 import { onPostgres, openState, stateSql } from '../../../support/state.js';
@@ -149,7 +149,7 @@ export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
     doubtful: 0,
     bytes: 120,
     digest: 'b'.repeat(64),
-    ...UNSENT,
+    ...UNTRIED,
     ...over,
   };
 }
