@@ -49,10 +49,7 @@ export interface InputFormat<W extends RowWriter = RowWriter> {
   /** Adds up what was counted. */
   totals(input: OpenedInput): ColumnTotals;
 
-  /** The rows of a batch as they are in the file, for the rejects file. */
-  originals(input: OpenedInput): (batch: Rows) => Original[];
-
-  /** The same as conditions compare them, if the rejects file shows them differently. */
+  /** The rows of a batch as conditions compare them, if the rejects file shows them differently. */
   stored?(input: OpenedInput): (batch: Rows) => Original[];
 
   /** The word for record numbers in messages: `line`, `item`, `row`. */
@@ -83,6 +80,14 @@ export interface RowWriter {
   /** A row as it is in the file. */
   original(number: number): Original;
 }
+
+/** Returns the function that gives the rows of a batch as they are in the file, for the rejects file. */
+export const originalsOf =
+  (writer: RowWriter) =>
+  (batch: Rows): Original[] => {
+    writer.begin(batch);
+    return Array.from(batch.lines, (_, number) => writer.original(number));
+  };
 
 export interface ColumnCounter {
   begin(batch: Rows): void;

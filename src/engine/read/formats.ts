@@ -1,7 +1,7 @@
 /** The formats of input files. A new one is an object like those below, and an entry in the list. */
 import type { Format } from '../model.js';
 import { csvFormat } from './csv/reader.js';
-import type { InputFormat } from './format.js';
+import { type InputFormat, originalsOf } from './format.js';
 import { jsonFormat } from './json/reader.js';
 import { parquetFormat } from './parquet/reader.js';
 import type { SourceFile } from './text/source.js';
@@ -18,6 +18,9 @@ const BY_NAME = new Map(
 );
 
 export const formatOf = ({ format }: { format: Format }): InputFormat => BY_NAME.get(format)!;
+
+/** Returns the function that gives the rows of a batch as they are in the file. */
+export const originalsIn = (input: OpenedInput) => originalsOf(formatOf(input).writer(input, null));
 
 /** What messages call the lines of an input: in a workbook, rows; in a JSON array, items. */
 export const placeWord = (input: OpenedInput): string => formatOf(input).placeOf(input);

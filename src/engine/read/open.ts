@@ -4,7 +4,7 @@ import { type Conversion, KINDS } from '../model.js';
 import { NO_RULES } from '../options/mapping-rules.js';
 import { PatternFinder, textsIn, undecided } from './conversion/found.js';
 import { loadConversions } from './conversion/types.js';
-import { binaryFormat, formatOf, textFormat } from './formats.js';
+import { binaryFormat, formatOf, originalsIn, textFormat } from './formats.js';
 import { cleaner } from './identifier.js';
 import { DEFAULT_LIMITS } from './limits.js';
 import { readRecords } from './records.js';
@@ -73,7 +73,7 @@ async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefine
     return [];
   });
   const clean = cleaner(rules) ?? ((text: string) => text);
-  const originals = formatOf(input).originals(input);
+  const originals = originalsIn(input);
   const names = finders.map(({ column }) => column);
   const texts = textsIn(columns, names);
   // The selected rows, as far as this input alone decides.

@@ -1,7 +1,7 @@
 /** Reads the rows of an input: as records, as items, and as they are in the file. */
 import type { RejectedRow } from '../model.js';
 import type { Notes } from './csv/notes.js';
-import { formatOf } from './formats.js';
+import { formatOf, originalsIn } from './formats.js';
 import type { HashOptions, ItemBatch } from './items.js';
 import type { RecordCache } from './record-cache.js';
 import { only, type Rows, rowOf } from './rows.js';
@@ -76,7 +76,7 @@ export async function* readRows(
   { signal, planned }: Pick<BuildOptions, 'signal' | 'planned'> = {},
 ): AsyncGenerator<OriginalRow> {
   if (rows.length === 0) return;
-  const originalsOf = formatOf(input).originals(input);
+  const originalsOf = originalsIn(input);
   let next = 0;
   for await (const batch of readRecords(input, { signal, byteTotals: new ByteTotals(planned) })) {
     const from = next;
@@ -95,7 +95,7 @@ export async function* originalRows(
   input: OpenedInput,
   signal: AbortSignal,
 ): AsyncGenerator<readonly RejectedRow['original'][]> {
-  const originals = formatOf(input).originals(input);
+  const originals = originalsIn(input);
   const records = selectRecords(input, readRecords(input, { signal }), { toEnd: false });
   for await (const batch of records) yield originals(batch);
 }
@@ -107,7 +107,7 @@ export async function* filteredRows(
 ): AsyncGenerator<OriginalRow[]> {
   if (input.selection === null) return;
   const records = readRecords(input, { signal, byteTotals: new ByteTotals(planned) });
-  const originals = formatOf(input).originals(input);
+  const originals = originalsIn(input);
   for await (const { batch, numbers } of choose(input, input.selection, records, { toEnd: true })) {
     const taken = new Set(numbers);
     yield originals(batch).flatMap((original, number) =>

@@ -5,7 +5,7 @@
 import { InputError } from '../errors.js';
 import type { RejectedRow } from '../model.js';
 import type { Condition } from '../options/mapping-rules.js';
-import { formatOf } from './formats.js';
+import { formatOf, originalsIn } from './formats.js';
 import { objectMembers } from './json/members.js';
 import { columnIn, METADATA, unknownColumn } from './mapping/targets.js';
 import { only, type Rows } from './rows.js';
@@ -43,8 +43,7 @@ export async function* choose(
   selected: Selected,
 ): AsyncGenerator<{ batch: Rows; numbers: number[] }> {
   const { columns, path } = input;
-  const format = formatOf(input);
-  const originalsOf = (format.stored ?? format.originals)(input);
+  const originalsOf = (formatOf(input).stored ?? originalsIn)(input);
   const looks = where.length > 0 || absent.length > 0;
   /** Columns in conditions that no item has had so far. None if there is a header. */
   const unseen = new Set(where.flatMap(([column]) => (columns.includes(column) ? [] : [column])));

@@ -15,7 +15,6 @@ import {
   tableOf,
   titleLines,
 } from './header.js';
-import { CsvRow } from './row.js';
 import { csvRows } from './rows.js';
 import { CsvCounter, CsvTotals } from './totals.js';
 import { CsvWriter } from './writer.js';
@@ -33,13 +32,6 @@ export const csvFormat: InputFormat<CsvWriter> = {
   writer: (input, types) => new CsvWriter(input, types),
   counter: (input, writer) => new CsvCounter(input, writer),
   totals: (input) => new CsvTotals(input),
-  originals(input) {
-    const row = new CsvRow(input);
-    return (batch) => {
-      row.begin(batch);
-      return Array.from(batch.lines, (_, number) => ({ cells: row.original(number) }));
-    };
-  },
   placeOf: () => 'line',
 };
 

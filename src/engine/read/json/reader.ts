@@ -40,11 +40,6 @@ export const jsonFormat: InputFormat<JsonWriter> = {
   writer: (input) => new JsonWriter(input),
   counter: (_, writer) => new FieldCounter(writer),
   totals: (input) => new JsonTotals(placeOf(input)),
-  // Parsed, too: the text of a record that is not JSON must not be compared or shown as an item.
-  originals: (input) => (batch) => {
-    const read = recordReader(batch, input);
-    return Array.from(batch.lines, (_, number) => ({ item: read(number).text }));
-  },
   placeOf,
 };
 

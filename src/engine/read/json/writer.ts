@@ -73,6 +73,7 @@ export class JsonWriter implements RowWriter {
     this.#record = recordReader(batch, this.#input);
   }
 
+  /** Parsed, too: the text of a record that is not JSON must not be compared or shown as an item. */
   original(number: number): { item: string } {
     return { item: this.#record(number).text };
   }

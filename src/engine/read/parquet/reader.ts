@@ -4,7 +4,7 @@ import type { InputFormat } from '../format.js';
 import { emptyFieldStats, FieldCounter, type FieldPart, JsonTotals } from '../json/fields.js';
 import { identify } from '../mapping/identity.js';
 import { targeting } from '../mapping/targets.js';
-import { itemTexts, ParquetWriter } from './writer.js';
+import { ParquetWriter } from './writer.js';
 
 export const parquetFormat: InputFormat<ParquetWriter> = {
   extensions: { parquet: 'parquet', pq: 'parquet' },
@@ -36,7 +36,6 @@ export const parquetFormat: InputFormat<ParquetWriter> = {
   },
   writer: (input) => new ParquetWriter(input),
   counter: (_, writer) => new FieldCounter(writer),
-  originals: (input) => (batch) => itemTexts(batch, input).map((item) => ({ item })),
   totals(input) {
     const totals = new JsonTotals('row');
     const targetOf = targeting(input);

@@ -38,15 +38,6 @@ function itemsOf(batch: Rows, { columns }: OpenedInput): Rows {
   return { ...batch, ...items.take(), width: 1, bytes: out.take() };
 }
 
-/** The rows as JSON texts. */
-export function itemTexts(batch: Rows, input: OpenedInput): string[] {
-  const items = itemsOf(batch, input);
-  const text = bufferOf(items);
-  return Array.from(items.lines, (_, number) =>
-    text.toString('utf8', items.starts[number], items.ends[number]),
-  );
-}
-
 export class ParquetWriter implements RowWriter {
   id = '';
   company = '';

@@ -5,16 +5,16 @@
 import { InputError } from '../../errors.js';
 import { csvFormat, openTable } from '../csv/reader.js';
 import type { CsvWriter } from '../csv/writer.js';
-import type { InputFormat } from '../format.js';
+import { type InputFormat, originalsOf } from '../format.js';
 import { KIND_BITS } from '../rows.js';
 import { refuseChanged, type SourceFile } from '../text/source.js';
 import { decimalSigns, Is } from './sheet.js';
 import { SheetCounter, XlsxTotals } from './totals.js';
 
-const { writer, originals } = csvFormat;
+const { writer } = csvFormat;
 
 export const xlsxFormat: InputFormat<CsvWriter> = {
-  ...{ writer, originals },
+  writer,
   extensions: { xlsx: 'xlsx', xlsm: 'xlsx' },
   sniff,
   async open(file, options) {
@@ -30,7 +30,7 @@ export const xlsxFormat: InputFormat<CsvWriter> = {
   counter: (input, rows) => new SheetCounter(input, rows),
   totals: (input) => new XlsxTotals(input),
   stored(input) {
-    const asWritten = originals(input);
+    const asWritten = originalsOf(writer(input, null));
     const signs = decimalSigns(input.targets);
     if (signs.length === 0) return asWritten;
     return (batch) =>
