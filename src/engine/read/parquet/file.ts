@@ -83,12 +83,9 @@ export function damaged(path: string, error: unknown): Error {
   return new InputError(`the Parquet file is damaged: ${why}`, { file: path, hint, cause: error });
 }
 
-/** A command that writes a file again, with pages and row groups that the library reads. @param json a column to write as JSON */
-export function rewriting(path: string, json?: string): string {
-  const named = `"${json?.replaceAll('"', '""')}"`;
-  const select = json === undefined ? '' : `SELECT * REPLACE (${named}::JSON AS ${named}) `;
-  const from = `${select}FROM '${path.replaceAll("'", "''")}'`;
-  const sql = `COPY (${from}) TO 'rewritten.parquet' (ROW_GROUP_SIZE 100000)`;
+/** A command that writes a file again, with pages and row groups that the library reads. */
+export function rewriting(path: string): string {
+  const sql = `COPY (FROM '${path.replaceAll("'", "''")}') TO 'rewritten.parquet' (ROW_GROUP_SIZE 100000)`;
   return `duckdb -c "${sql.replace(/["$`\\]/g, '\\$&')}"`;
 }
 

@@ -1,5 +1,4 @@
 /** The rows of a Parquet file, a few thousand at a time. A cell is the JSON text of its value, and empty if it has none. */
-import { InputError } from '../../errors.js';
 import { EMPTY } from '../item-text.js';
 import { targeting } from '../mapping/targets.js';
 import type { OddRow, Rows } from '../rows.js';
@@ -7,8 +6,8 @@ import { textMemory } from '../spare-memory.js';
 import { refuseChanged } from '../text/source.js';
 import type { OpenedInput } from '../types.js';
 import { Column } from './columns.js';
-import { damaged, openParquet, type ParquetFile, rewriting } from './file.js';
-import { isText, isVariant, isWide } from './values.js';
+import { damaged, openParquet, type ParquetFile } from './file.js';
+import { isText, isWide } from './values.js';
 
 // Exported here so that both are loaded together, with the first file.
 export { openParquet } from './file.js';
@@ -98,15 +97,8 @@ function columnsOf(file: ParquetFile, input: OpenedInput): Column[] {
   const targetOf = targeting(input);
   const missing = EMPTY[input.rules.empty];
   return file.columns.map((column) => {
-    const { name, node } = column;
-    const { element } = node;
-    const { role, pinned } = targetOf(name);
-    if (role !== 'ignored' && isVariant(node)) {
-      throw new InputError(`the column ${name} has the type variant, which cannot be read`, {
-        file: file.path,
-        hint: `leave it out, or write it as JSON: ${rewriting(file.path, name)}`,
-      });
-    }
+    const { element } = column.node;
+    const { role, pinned } = targetOf(column.name);
     return new Column(file, column, {
       rejects: role !== 'ignored' && pinned !== 'string',
       missing: role === 'metadata' ? missing : null,

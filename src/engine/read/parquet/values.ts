@@ -2,6 +2,7 @@
 import type { LogicalType, SchemaElement, SchemaTree } from 'hyparquet';
 import { lossIn } from '../json/text.js';
 import { isList } from './file.js';
+import { variantOf } from './variant.js';
 
 /** A value that cannot be sent: it is out of range, or not what the file's schema promises. */
 export class BadValueError extends Error {
@@ -14,7 +15,7 @@ export class BadValueError extends Error {
   }
 }
 
-type JsonValue = string | number | boolean | object | null;
+export type JsonValue = string | number | boolean | object | null;
 // biome-ignore lint/suspicious/noExplicitAny: each physical type has another one
 type Raw = any;
 type Convert = (raw: Raw) => JsonValue;
@@ -78,7 +79,7 @@ export function converterOf(element: SchemaElement, wide = false): Convert {
       return isUnsigned(meaning) ? (raw: number) => raw >>> 0 : (raw: number) => raw;
     case 'INT64': {
       const exact = isUnsigned(meaning) ? (raw: bigint) => BigInt.asUintN(64, raw) : (raw: bigint) => raw;
-      return wide ? (raw) => String(exact(raw)) : (raw) => exactNumber(exact(raw));
+      return wide ? (raw) => String(exact(raw)) : (raw) => exactNumber(exact(raw), 0);
     }
     case 'INT96':
       return (nanos: bigint) => timestampText(nanos, 'Z'); // Spark, which writes most of these, means UTC
@@ -95,15 +96,25 @@ export function converterOf(element: SchemaElement, wide = false): Convert {
   }
 }
 
+/** Converts a column of a variant: each value has the type that it would have in the variant's bytes. */
+function variantConverter(element: SchemaElement): Convert {
+  const meaning = meaningOf(element);
+  if (meaning?.type === 'DECIMAL') return (raw) => exactNumber(unscaled(raw), meaning.scale);
+  return element.type === 'BYTE_ARRAY' && meaning === null ? base64 : converterOf(element);
+}
+
 /** An integer, or bytes that are one in two's complement, highest byte first. */
 function unscaled(raw: Raw): bigint {
   if (!(raw instanceof Uint8Array)) return BigInt(raw);
   return BigInt.asIntN(raw.length * 8, BigInt(`0x0${Buffer.from(raw).toString('hex')}`));
 }
 
-/** A number if a double holds it, text beyond. */
-const exactNumber = (integer: bigint): JsonValue =>
-  Number.isSafeInteger(Number(integer)) ? Number(integer) : String(integer);
+/** A number as far as a double holds it with certainty, text beyond. */
+export function exactNumber(digits: bigint, decimals: number): JsonValue {
+  const text = decimalText(digits, decimals);
+  if (decimals === 0) return Number.isSafeInteger(Number(digits)) ? Number(digits) : text;
+  return String(digits < 0n ? -digits : digits).length <= EXACT_DIGITS ? Number(text) : text;
+}
 
 function decimalText(unscaled: bigint, decimals: number): string {
   const sign = unscaled < 0n ? '-' : '';
@@ -144,13 +155,13 @@ function isoOf(millis: number, write: (iso: string) => string): string {
   throw new BadValueError(`"${text}" ${why}`, text);
 }
 
-const dateText = (days: number): string => isoOf(days * DAY_MILLIS, (iso) => iso.split('T')[0]!);
+export const dateText = (days: number): string => isoOf(days * DAY_MILLIS, (iso) => iso.split('T')[0]!);
 
 const SECOND = 1_000_000_000n;
 const DAY_NANOS = 86_400n * SECOND;
 
 /** Text of nanoseconds since 1970. A fraction has 3, 6, or 9 digits, as few as possible. */
-function timestampText(nanos: bigint, zone: string): string {
+export function timestampText(nanos: bigint, zone: string): string {
   const rest = ((nanos % SECOND) + SECOND) % SECOND;
   const digits = String(rest)
     .padStart(9, '0')
@@ -160,17 +171,17 @@ function timestampText(nanos: bigint, zone: string): string {
 }
 
 /** Text of nanoseconds since midnight. */
-const timeText = (nanos: bigint): string =>
+export const timeText = (nanos: bigint): string =>
   timestampText(((nanos % DAY_NANOS) + DAY_NANOS) % DAY_NANOS, '').split('T')[1]!;
 
 /** JSON has only finite numbers: NaN becomes a missing value, as in pandas, and an infinity becomes text. */
-function finite(value: number): JsonValue {
+export function finite(value: number): JsonValue {
   if (Number.isFinite(value)) return value;
   return Number.isNaN(value) ? null : String(value);
 }
 
 /** The shortest decimal that rounds to the same smaller float: 0.1, not 0.10000000149011612. */
-function float32(value: number): JsonValue {
+export function float32(value: number): JsonValue {
   if (!Number.isFinite(value) || Number.isInteger(value)) return finite(value);
   for (let digits = 6; digits < 9; digits++) {
     const short = Number(value.toPrecision(digits));
@@ -196,7 +207,7 @@ export function textOf(raw: Uint8Array, promised: boolean): string {
 
 const base64 = (raw: Uint8Array): string => Buffer.from(raw).toString('base64');
 
-const uuidText = (raw: Uint8Array): string =>
+export const uuidText = (raw: Uint8Array): string =>
   Buffer.from(raw)
     .toString('hex')
     .replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
@@ -206,23 +217,28 @@ type Read = (raw: unknown) => unknown;
 type Values = readonly unknown[];
 
 /** Returns the function that makes a JSON value of what the library puts together for a row. */
-export function readerOf(node: SchemaTree): Read {
+export function readerOf(node: SchemaTree, inVariant = false): Read {
   const { element, children } = node;
   if (isList(node)) {
     const [list] = children;
     if (list!.children.length === 0) {
-      const read = readerOf(list!);
+      const read = readerOf(list!, inVariant);
       return (values) => (values === undefined ? null : read(values)); // null: the list is empty
     }
-    const one = readerOf(list!.children[0]!);
+    const one = readerOf(list!.children[0]!, inVariant);
     return (values) => (values as Values | null | undefined)?.map(one) ?? null;
   }
-  const read = children.length === 0 ? converterOf(element) : structureOf(node);
+  const read = children.length === 0 ? leafOf(element, inVariant) : structureOf(node, inVariant);
   const one: Read = (raw) => (raw === null || raw === undefined ? null : read(raw));
   return element.repetition_type === 'REPEATED' ? (list) => ((list ?? []) as Values).map(one) : one;
 }
 
-function structureOf({ element, children }: SchemaTree): Read {
+function leafOf(element: SchemaElement, inVariant: boolean): Read {
+  if (!inVariant) return converterOf(element);
+  return element.name === 'typed_value' ? variantConverter(element) : (raw) => raw;
+}
+
+function structureOf({ element, children }: SchemaTree, inVariant: boolean): Read {
   const [entries] = children;
   const isMap =
     element.converted_type === 'MAP' &&
@@ -233,10 +249,14 @@ function structureOf({ element, children }: SchemaTree): Read {
     const [key, entry] = entries!.children.map((child) => readerOf(child));
     return (raw) => mapOf((raw as { 0: Pair[] })[0], key!, entry!);
   }
-  const members = children.map((child, at) => [child.element.name, String(at), readerOf(child)] as const);
+  const isVariant = element.logical_type?.type === 'VARIANT';
+  const members = children.map(
+    (child, at) => [child.element.name, String(at), readerOf(child, inVariant || isVariant)] as const,
+  );
   // Not by assigning: a member may be called `__proto__`.
-  return (raw) =>
+  const structure = (raw: unknown): object =>
     Object.fromEntries(members.map(([name, at, read]) => [name, read((raw as Record<string, unknown>)[at])]));
+  return isVariant ? (raw) => variantOf(structure(raw)) : structure;
 }
 
 interface Pair {
@@ -251,7 +271,3 @@ function mapOf(pairs: readonly Pair[], readKey: Read, readEntry: Read): object {
   const twice = keys.find((key, at) => keys.indexOf(key) < at);
   throw new BadValueError(`a map has the key ${JSON.stringify(twice)} twice`);
 }
-
-/** Whether a column holds variants, which no other format has. */
-export const isVariant = ({ element, children }: SchemaTree): boolean =>
-  element.logical_type?.type === 'VARIANT' || children.some(isVariant);
