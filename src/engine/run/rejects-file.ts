@@ -111,9 +111,9 @@ export class RejectsFile {
   #create(): void {
     const { name, cwd } = this.place;
     const wanted = resolve(cwd, name);
-    if (statSync(wanted, { throwIfNoEntry: false })?.isDirectory())
-      throw unwritable(name, { code: 'EISDIR' });
     try {
+      if (statSync(wanted, { throwIfNoEntry: false })?.isDirectory())
+        throw Object.assign(new Error(), { code: 'EISDIR' });
       refuseForeignLink(dirname(wanted));
       rmSync(this.#location, { force: true }); // left by a session of this run that died
       this.#handle = openSync(this.#location, 'wx', 0o600);

@@ -186,11 +186,14 @@ describe('its file', () => {
     expect(readFileSync(join(cwd, 'in.rejects.csv'), 'utf8').split('\r\n')).toHaveLength(10_003);
   });
 
-  it('that cannot be made, or written on, is an error that names it', async () => {
-    const rejects = rejectsOf(CSV, scratch(), 'nowhere/my.csv');
+  it.each([
+    ['nowhere/my.csv', 'its folder does not exist'],
+    [`${'x'.repeat(250)}.csv`, 'the name is too long'],
+  ])('that cannot be made is an error that names it: %s', (name, why) => {
+    const rejects = rejectsOf(CSV, scratch(), name);
     const add = (): void => rejects.add(row(2, 'x', 'a', 'b'));
     expect(add).toThrow(InputError);
-    expect(add).toThrow('nowhere/my.csv: rejected rows cannot be written (its folder does not exist)');
+    expect(add).toThrow(`${name}: rejected rows cannot be written (${why})`);
   });
 });
 
