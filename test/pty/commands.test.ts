@@ -35,18 +35,18 @@ async function profiles(words: string, options: TerminalOptions): Promise<Termin
   return terminal;
 }
 
-const live = (screen: string[]): string[] => screen.filter((line) => /^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] /.test(line));
+const region = (screen: string[]): string[] => screen.filter((line) => /^[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏] /.test(line));
 
 describe.skipIf(missing.length > 0)('import', () => {
-  test.for([120, 60, 40])('at %i columns: one live line while it runs, then the summary', async (columns) => {
+  test.for([120, 60, 40])('at %i columns: one region while it runs, then the summary', async (columns) => {
     const cwd = workplace(1_500);
     const terminal = await profiles('import 公司.csv --region sandbox --chunk-size 1000', { columns, cwd });
-    const screen = await terminal.until('a job at work', (lines) => / of [\d,]+ ro/.test(lines.at(-1) ?? ''));
-    expect(live(screen)).toHaveLength(1);
+    const screen = await terminal.until('a job at work', (lines) => /processing/.test(lines.at(-1) ?? ''));
+    expect(region(screen)).toHaveLength(1);
     expect(await terminal.cursorShown()).toBe(false);
     expect(await terminal.exitCode()).toBe(0);
     const end = await terminal.scrollback();
-    expect(live(end)).toEqual([]);
+    expect(region(end)).toEqual([]);
     expect(end[0]).toMatch(/^✓ 1,500 rows: 1,500 to send/);
     expect(end).toContainEqual(expect.stringMatching(/^✓ completed after/));
     expect(end).toContain('  rows      1,500 read = 1,500 submitted (1,500 completed)');
@@ -56,25 +56,26 @@ describe.skipIf(missing.length > 0)('import', () => {
   test('resized while it runs', async () => {
     const cwd = workplace(4_000);
     const terminal = await profiles('import 公司.csv --region sandbox', { columns: 120, cwd });
-    await terminal.until('a job at work', (lines) => / of [\d,]+ ro/.test(lines.at(-1) ?? ''));
+    await terminal.until('a job at work', (lines) => /processing/.test(lines.at(-1) ?? ''));
     for (const columns of [40, 100]) {
       await terminal.resize(columns);
-      const fits = (lines: string[]): boolean => live(lines).length === 1 && widthOf(lines.at(-1)!) < columns;
-      await terminal.until(`one line at ${columns} columns`, fits);
+      const fits = (lines: string[]): boolean =>
+        region(lines).length === 1 && lines.slice(-2).every((line) => widthOf(line) < columns);
+      await terminal.until(`one region at ${columns} columns`, fits);
     }
     expect(await terminal.exitCode()).toBe(0);
-    expect(live(await terminal.screen())).toEqual([]);
+    expect(region(await terminal.screen())).toEqual([]);
   });
 
   test('Ctrl-C: says so, names the job and how to go on, shows the cursor', async () => {
     const cwd = workplace(30_000);
     const terminal = await profiles('import 公司.csv --region sandbox', { columns: 100, cwd });
-    await terminal.until('a job at work', (lines) => / of [\d,]+ ro/.test(lines.at(-1) ?? ''));
+    await terminal.until('a job at work', (lines) => /processing/.test(lines.at(-1) ?? ''));
     await terminal.press('C-c');
     expect(await terminal.exitCode()).toBe(130);
     expect(await terminal.cursorShown()).toBe(true);
     const screen = await terminal.screen();
-    expect(live(screen)).toEqual([]);
+    expect(region(screen)).toEqual([]);
     expect(screen).toContainEqual(expect.stringMatching(/^! interrupted after/));
     expect(screen).toContainEqual(
       expect.stringMatching(/^ {2}job {7}\S+ {2}\w+ {2}.*5,000 rows, lines 2-5001$/),
@@ -101,7 +102,7 @@ describe.skipIf(missing.length > 0)('import', () => {
 });
 
 test.skipIf(missing.length > 0).for([
-  ['NO_COLOR leaves the live line its movements and takes its colors', { NO_COLOR: '1' }, false],
+  ['NO_COLOR leaves the region its movements and takes its colors', { NO_COLOR: '1' }, false],
   ['without it, both are there', {}, true],
 ] as const)('%s', async ([_name, env, isColored]) => {
   const words = ['import', '公司.csv', '--region', 'sandbox'];

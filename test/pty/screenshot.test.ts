@@ -34,10 +34,10 @@ const SCENES: readonly Scene[] = [
   {
     command: 'import companies.csv users.csv',
     moments: [
-      [0, ' 0 of 9,600 rows'],
-      [3_000, '2,857 of 9,600 rows'],
-      [2_000, '5,000 of 9,600 rows'],
-      [1_500, '6,514 of 9,600 rows'],
+      [0, '0 of 5,000 rows'],
+      [3_000, '2,857 of 5,000 rows'],
+      [2_000, '0 of 2,200 rows'],
+      [1_500, '1,514 of 2,200 rows'],
     ],
     rows: '9,600 read = 9,600 submitted (9,600 completed)',
     took: '10.2s',
@@ -73,14 +73,15 @@ const csv = (rows: number, header: string, row: (n: number) => string): string =
 const companies = (plan: string): string =>
   csv(7_200, 'company_id,name,plan', (n) => `c-${n},Company ${n},${n < 3 ? plan : 'starter'}`);
 
+const SGR = String.raw`(?:\u001b\[[\d;]*m)*`;
 const DURATION = String.raw`\d[\d.]*m?s`;
 
 function masked(line: string, took: string): string {
   return line
     .replace(new RegExp(`(after) ${DURATION}`), `$1 ${took}`)
-    .replace(/, [\d,]+ rows\/s/, '')
-    .replace(/, [\w. ]+ left/, '')
-    .replace(new RegExp(`, ${DURATION}$`), '')
+    .replace(new RegExp(`  ${SGR}[\\d,]+ rows/s(?=\u001b|$)`), '')
+    .replace(new RegExp(`  ${SGR}[\\w. ]+ left(?=\u001b|$)`), '')
+    .replace(new RegExp(`  ${SGR}${DURATION}(?=\u001b|$)`), '')
     .replace(/[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]/, '⠹')
     .replace(/127\.0\.0\.1:\d+/, '127.0.0.1:4100')
     .replace(/(job:default\/)[0-9a-f]{8}/, '$1712b5eea');

@@ -1,4 +1,4 @@
-/** Shows progress in the form that the stream allows: a line that is drawn again and again, plain lines, or nothing. */
+/** Shows progress in the form that the stream allows: a live region, plain lines, or nothing. */
 import { InterruptedError, ProfilesError } from '../../engine/errors.js';
 import type { Env, OutputFlags, ProgressMode, TextStream } from './terminal.js';
 import { progressMode, terminalWidth } from './terminal.js';
@@ -6,9 +6,14 @@ import { progressMode, terminalWidth } from './terminal.js';
 /** Minimum time between two plain progress lines. */
 const PLAIN_EVERY_MS = 5_000;
 
+/** @param rows lines that the region may take */
+export type RegionSize = { columns: number; rows: number };
+
 export interface DisplayView {
-  /** Where things are, in at most so many columns, and safe for a terminal; null if there is nothing to show yet. */
-  text(columns: number): string | null;
+  /** The live region's lines for a size, each within its width and safe for a terminal; the first is beside the spinner. */
+  live(size: RegionSize): string[];
+  /** The same in one line, without the time of day; null if there is nothing to show yet. */
+  plain(): string | null;
 }
 
 interface DisplayOptions {
@@ -19,40 +24,40 @@ interface DisplayOptions {
 
 /** Creates a display that opens at its first change: a command that fails at once loads and draws nothing. */
 export function createDisplay(view: DisplayView, { stream, mode, clock }: DisplayOptions) {
-  /** Number of live lines opened so far, to recognize one that was paused or closed while it was loading. */
+  /** Number of regions opened so far, to recognize one that was paused or closed while it was loading. */
   let opened = 0;
   let opening = false;
-  let stopLine: (() => void) | undefined;
+  let stopRegion: (() => void) | undefined;
   let closed = false;
   let lastText: string | null = null;
   let lastAt = Number.NEGATIVE_INFINITY;
 
   const printPlain = (): void => {
-    const text = view.text(Number.POSITIVE_INFINITY);
+    const text = view.plain();
     const at = clock.monotonic();
     if (text === null || text === lastText || at - lastAt < PLAIN_EVERY_MS) return;
     [lastText, lastAt] = [text, at];
     stream.write(`${timeOfDay(clock.now())} ${text}\n`);
   };
-  const openLine = async (): Promise<void> => {
+  const openRegion = async (): Promise<void> => {
     opening = true;
     const own = ++opened;
-    const start = await liveLine();
-    if (own === opened && opening) stopLine = start(stream, (columns) => view.text(columns) ?? 'starting');
+    const start = await liveRegion();
+    if (own === opened && opening) stopRegion = start(stream, (size) => view.live(size));
   };
   const stop = (): void => {
     opening = false;
-    stopLine?.();
-    stopLine = undefined;
+    stopRegion?.();
+    stopRegion = undefined;
   };
   return {
     /** Call this when the view has changed. In `live` mode, the first call loads ora, and resolves when it has drawn once. */
     changed: (): void | Promise<void> => {
       if (closed || mode === 'none') return undefined;
       if (mode === 'plain') return printPlain();
-      return opening ? undefined : openLine();
+      return opening ? undefined : openRegion();
     },
-    /** A line that stays above the live one. Plain mode leaves it out, because its own lines say the same. */
+    /** A line that stays above the live region. Plain mode leaves it out, because its own lines say the same. */
     finished: (line: string): void => {
       if (mode === 'live' && !closed) stream.write(`${line}\n`);
     },
@@ -60,7 +65,7 @@ export function createDisplay(view: DisplayView, { stream, mode, clock }: Displa
     notice: (line: string): void => {
       stream.write(mode === 'plain' ? `${timeOfDay(clock.now())} ${line}\n` : `${line}\n`);
     },
-    /** Clears the live line until the next change, to make room for a question. */
+    /** Clears the live region until the next change, to make room for a question. */
     pause: stop,
     /** Ends the display, with the cursor shown. May be called again. */
     close: (): void => {
@@ -91,7 +96,7 @@ export async function whileWaiting<T>(
 ): Promise<T> {
   const mode = progressMode(stderr, env, flags) === 'live' ? 'live' : 'none';
   const clock = { now: () => 0, monotonic: () => 0 }; // for plain lines only
-  const view = { text: () => text }; // the terminal cuts it
+  const view = { live: () => [text], plain: () => null }; // the terminal cuts it
   const display = createDisplay(view, { stream: stderr, mode, clock });
   const timer = setTimeout(display.changed, patienceMs);
   return work().finally(() => {
@@ -114,28 +119,38 @@ export const stopOnSignal = <T>(
 const CSI = '\u001b[';
 const NO_WRAP = `${CSI}?7l`;
 const WRAP = `${CSI}?7h`;
-/** Clears from the line's first cell on. The space keeps tmux from saving it to its history as a full screen. */
+/**
+ * Clears from the region's first cell on. The space keeps tmux from saving the region to its history as a
+ * full screen.
+ */
 const WIPE = `\r ${CSI}J\r${CSI}K`;
-/** Cells before the text: the spinner and a space. */
-const INDENT = 2;
+/** The indentation of each line: the spinner and a space on the first line, two spaces on the others. */
+const INDENT = '  ';
 
 /**
- * What starts a live line: a spinner and a text at the end of the terminal, which ora draws again and again. Whole
+ * What starts a live region: a spinner and a few lines at the end of the terminal, which ora draws again and again. Whole
  * lines that are written to the stream in the meantime appear above it and stay. Returns what clears it again.
  *
- * By default, ora leaves the cursor after its text and moves up as many lines as it has written. If the window
- * becomes narrower, the terminal wraps that text, so there are more of them. tmux reports a resize 250 ms late, and
- * each frame drawn until then would leave a line behind. Therefore the cursor stays at the first cell, which every
- * terminal keeps in place during a resize. The terminal itself cuts the text (wrapping is off while it is drawn) until
- * the new width is known.
+ * By default, ora leaves the cursor after its last line and moves up as many lines as it has written. If the
+ * window becomes narrower, the terminal wraps those lines, so there are more of them. tmux reports a resize
+ * 250 ms late, and each frame drawn until then would leave a line behind. Therefore the cursor stays at the
+ * first cell of the region, which every terminal keeps in place during a resize. The terminal itself cuts the
+ * lines (wrapping is off while they are drawn) until the new width is known.
  */
-export async function liveLine() {
+export async function liveRegion() {
   const { default: ora, spinners } = await import('ora'); // it takes 50 ms to load
   const { frames, interval } = spinners.dots;
-  return (stream: TextStream, render: (columns: number) => string): (() => void) => {
+  return (stream: TextStream, render: (size: RegionSize) => string[]): (() => void) => {
     const write = stream.write; // ora replaces it with its own
-    // The last column stays free, because some terminals wrap there.
-    const text = (): string => `${render((stream.columns || 80) - 1 - INDENT)}\r${WRAP}`;
+    const text = (): string => {
+      // The last row stays free, or the terminal would scroll. So does the last column, because some terminals
+      // wrap there.
+      const columns = (stream.columns || 80) - 1 - INDENT.length;
+      const size = { columns, rows: Math.max(1, (stream.rows ?? 24) - 1) };
+      const lines = render(size).slice(0, size.rows);
+      const up = lines.length > 1 ? `${CSI}${lines.length - 1}A` : '';
+      return `${lines.join(`\n${INDENT}`)}${up}\r${WRAP}`;
+    };
     const spinner = ora({
       stream,
       spinner: { interval, frames: frames.map((frame) => NO_WRAP + frame) },

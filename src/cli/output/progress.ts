@@ -1,23 +1,20 @@
-/** The progress of an import, or of jobs, in one line, computed from what happens. */
+/** The progress of an import, computed from its events: as a live region, or as one plain line. */
 import type { ImportEvent } from '../../engine/events.js';
 import type { Job } from '../../engine/service/contract.js';
 import { failureReason, isFinal } from '../../engine/service/names.js';
 import { formatDuration } from '../../engine/util/duration.js';
 import { count, grouped, roughly } from '../../engine/util/numbers.js';
 import { formatSize } from '../../engine/util/size.js';
-import { planLine, type Tone } from '../facts/outcome.js';
-import type { DisplayView } from './display.js';
+import { planLine, toneOf } from '../facts/outcome.js';
+import type { DisplayView, RegionSize } from './display.js';
 import { markOf, type Styles, safeLine, safeMessage, styleOf } from './terminal.js';
-import { cutTo } from './width.js';
+import { cutTo, layout, pad } from './width.js';
 
 type Measure = Extract<ImportEvent, { type: 'progress' }>;
 type Clock = { monotonic(): number };
 /** Rates measured over less time than this are too inaccurate. */
 const MEASURED_MS = 1_000;
-
-/** A line that stays on screen. */
-const lasting = (tone: Tone, text: string, columns: number, styles: Styles): string =>
-  `${styleOf(tone, styles)(markOf(tone))} ${cutTo(text, columns - 2)}`;
+const BAR_CELLS = 20;
 
 export class ImportProgress implements DisplayView {
   readonly #board: JobBoard;
@@ -39,7 +36,8 @@ export class ImportProgress implements DisplayView {
   apply(event: ImportEvent, columns: number): string | undefined {
     if (event.type === 'plan') {
       const tone = event.totals.stopped_by === null ? 'good' : 'bad';
-      return lasting(tone, planLine(event.totals), columns, this.styles);
+      const mark = styleOf(tone, this.styles)(markOf(tone));
+      return layout([{ text: planLine(event.totals), rank: 0 }], columns, `${mark} `);
     }
     if (event.type === 'job') {
       const job = { ...event.job, total_rows: event.job.total_rows ?? event.rows };
@@ -56,35 +54,49 @@ export class ImportProgress implements DisplayView {
     return undefined;
   }
 
-  text(columns: number): string | null {
+  live({ columns, rows }: RegionSize): string[] {
     const measure = this.#measure;
-    if (!measure) return null;
+    if (!measure) return [layout([{ text: 'starting', rank: 0 }], columns)];
+    const { done, total } = this.#count(measure);
+    const share = total ? Math.min(1, done / total) : null;
     const { rate, left } = this.#throughput(measure);
-    const [all, ended] = this.#board.counts;
-    // What is least important comes last, because a narrow terminal cuts it.
+    const { bold, cyan, dim } = this.styles;
+    const brief = columns < 54;
     const parts = [
-      `${this.#phase(measure)} ${this.#rows(measure)}`,
-      left !== null && `${roughly(left)} left`,
-      rate !== null && `${grouped(rate)} rows/s`,
-      all > 0 && `${ended} of ${count(all, 'job')} ended`,
+      { text: this.#phase(measure, brief), rank: 0, style: bold },
+      { text: share === null || columns < 74 ? '' : bar(share), rank: 6, style: cyan },
+      { text: this.#rows(measure, brief), rank: 1 },
+      { text: share === null ? '' : `${Math.floor(100 * share)}%`, rank: 2 },
+      { text: rate === null ? '' : `${grouped(rate)} rows/s`, rank: 5, style: dim },
+      { text: left === null ? '' : `${roughly(left)} left`, rank: 3 },
     ];
-    return cutTo(parts.filter(Boolean).join(', '), columns);
+    return [layout(parts, columns), ...this.#board.live({ columns, rows: Math.min(rows - 1, 8) })];
   }
 
-  #phase({ phase, kind }: Measure): string {
+  plain(): string | null {
+    const measure = this.#measure;
+    if (!measure) return null;
+    const [all, ended] = this.#board.counts;
+    const jobs = all > 0 ? `, ${ended} of ${count(all, 'job')} ended` : '';
+    const { left } = this.#throughput(measure);
+    const time = left === null ? '' : `, ${roughly(left)} left`;
+    return `${this.#phase(measure)} ${this.#rows(measure)}${jobs}${time}`;
+  }
+
+  #phase({ phase, kind }: Measure, brief = false): string {
     // Jobs are followed while later rows are still being sent: for users, that is one phase.
     const isSending = this.#toSend !== null && (this.#submitted ?? 0) < this.#toSend;
     const shown = phase === 'following' && isSending ? 'sending' : phase;
-    return kind === null ? shown : `${shown} ${kind}`;
+    return kind === null || brief ? shown : `${shown} ${kind}`;
   }
 
-  #rows(measure: Measure): string {
+  #rows(measure: Measure, brief = false): string {
     if (measure.phase === 'planning') return count(measure.rows, 'row');
     const { of, done, total } = this.#count(measure);
     if (measure.phase === 'downloading')
       return total === null ? formatSize(done) : `${formatSize(done)} of ${formatSize(total)}`;
     const known = total === null ? count(done, 'row') : `${grouped(done)} of ${count(total, 'row')}`;
-    return of === 'completed' ? `${known} completed` : known;
+    return of === 'completed' && !brief ? `${known} completed` : known;
   }
 
   /**
@@ -118,15 +130,23 @@ export class ImportProgress implements DisplayView {
   }
 }
 
+const bar = (share: number): string => '━'.repeat(Math.round(share * BAR_CELLS)).padEnd(BAR_CELLS, '─');
+
 /** The fields of a job's record that a line shows. */
 type JobSnapshot = Pick<Job, 'job_id' | 'status' | 'total_rows' | 'completed_rows'> &
   Readonly<Record<string, unknown>>;
 
+/** @param since when it was first seen, in milliseconds of the monotonic clock */
+type Entry = { job: JobSnapshot; since: number };
+
+/** `pending_refresh` is the longest known status. */
+const STATUS_WIDTH = 15;
+
 export class JobBoard implements DisplayView {
-  /** By id, with the time at which each was first seen, in milliseconds of the monotonic clock. */
-  readonly #jobs = new Map<string, { job: JobSnapshot; since: number }>();
-  #ended = 0;
-  #completedRows = 0;
+  readonly #open = new Map<string, Entry>();
+  /** Final status by id. */
+  readonly #ended = new Map<string, string>();
+  #endedRows = 0;
 
   constructor(
     private readonly clock: Clock,
@@ -135,54 +155,74 @@ export class JobBoard implements DisplayView {
 
   /** Updates a job. Returns the line that stays on screen, if the job has just ended. */
   update(job: JobSnapshot, columns: number): string | undefined {
-    const before = this.#jobs.get(job.job_id);
-    if (before && isFinal(before.job.status)) return undefined;
-    const { since } = before ?? { since: this.clock.monotonic() };
-    this.#jobs.set(job.job_id, { job, since });
-    this.#completedRows += completedOf(job) - (before ? completedOf(before.job) : 0);
+    if (this.#ended.has(job.job_id)) return undefined;
+    const entry = { job, since: this.#open.get(job.job_id)?.since ?? this.clock.monotonic() };
+    this.#open.set(job.job_id, entry);
     if (!isFinal(job.status)) return undefined;
-    this.#ended++;
+    this.#open.delete(job.job_id);
+    this.#ended.set(job.job_id, job.status);
+    this.#endedRows += completedOf(job);
     const isShort = completedOf(job) < (job.total_rows ?? 0);
     const tone = job.status !== 'completed' ? 'bad' : isShort ? 'warn' : 'good';
-    // Tenths of a second are enough.
-    const took = formatDuration(Math.round((this.clock.monotonic() - since) / 100) * 100);
-    const reason = failureReason(job);
-    const why = reason === null ? '' : `: ${safeMessage(reason)}`;
-    return lasting(tone, `${sentenceOf(job, columns)}, ${took}${why}`, columns, this.styles);
+    return `${styleOf(tone, this.styles)(markOf(tone))} ${this.#line(entry, columns - 2)}`;
   }
 
   /** Numbers of all jobs, and of those that have ended. */
   get counts(): [all: number, ended: number] {
-    return [this.#jobs.size, this.#ended];
+    return [this.#open.size + this.#ended.size, this.#ended.size];
   }
 
   /** Rows that the jobs have completed so far. */
   get completedRows(): number {
-    return this.#completedRows;
+    return [...this.#open.values()].reduce((sum, { job }) => sum + completedOf(job), this.#endedRows);
+  }
+
+  /** The unfinished jobs, oldest first, in at most `rows` lines. If there are more, the last one is `… and 4 more jobs`. */
+  live({ columns, rows }: RegionSize): string[] {
+    const open = [...this.#open.values()];
+    const shown = open.length <= rows ? open : open.slice(0, Math.max(0, rows - 1));
+    const lines = shown.map((entry) => this.#line(entry, columns));
+    const more = open.length - shown.length;
+    return more > 0 && rows > 0 ? [...lines, cutTo(`… and ${count(more, 'more job')}`, columns)] : lines;
   }
 
   /** One job with its rows, or the number of jobs in each status; null before the first job. */
-  text(columns: number): string | null {
-    const [first, ...others] = [...this.#jobs.values()].map(({ job }) => job);
+  plain(): string | null {
+    const open = [...this.#open.values()].map(({ job }) => [job.job_id, job.status, rowsOf(job)] as const);
+    const all = [...open, ...[...this.#ended].map(([id, status]) => [id, status, ''] as const)];
+    const [first, second] = all;
     if (!first) return null;
-    if (others.length === 0) return cutTo(sentenceOf(first, columns), columns);
-    const statuses = new Map<string, number>();
-    for (const { status } of [first, ...others]) statuses.set(status, (statuses.get(status) ?? 0) + 1);
-    const counted = [...statuses].map(([status, jobs]) => `${jobs} ${safeLine(status)}`);
-    return cutTo(`jobs: ${counted.join(', ')}`, columns);
+    const [id, status, rows] = first;
+    if (!second) return safeLine([`job ${id}: ${status}`, rows].filter(Boolean).join(', '));
+    const counts = new Map<string, number>();
+    for (const [, status] of all) counts.set(status, (counts.get(status) ?? 0) + 1);
+    return `jobs: ${[...counts].map(([status, n]) => `${n} ${safeLine(status)}`).join(', ')}`;
+  }
+
+  #line({ job, since }: Entry, columns: number): string {
+    const total = job.total_rows ?? 0;
+    const isOpen = total > 0 && !isFinal(job.status);
+    const status = safeLine(job.status);
+    const style = styleOf(toneOf(job.status), this.styles);
+    // Tenths of a second: more digits would flicker.
+    const age = formatDuration(Math.round((this.clock.monotonic() - since) / 100) * 100);
+    const parts = [
+      { text: cutTo(safeLine(job.job_id), Math.max(8, columns - STATUS_WIDTH - 4)), rank: 1 },
+      { text: columns > 58 ? pad(status, STATUS_WIDTH) : status, rank: 0, style },
+      { text: rowsOf(job), rank: 4 },
+      { text: isOpen ? `${Math.floor((100 * completedOf(job)) / total)}%` : '', rank: 3 },
+      { text: age, rank: 2, style: this.styles.dim },
+      { text: safeMessage(failureReason(job) ?? ''), rank: 5 },
+    ];
+    return layout(parts, columns);
   }
 }
 
-/** Columns of a sentence about a job, without its id. */
-const BESIDE_ID = 24;
-
-/** `job 17: processing, 1,200 of 5,000 rows`. A long id is cut, so that a narrow terminal shows the status. */
-function sentenceOf(job: JobSnapshot, columns: number): string {
-  const { job_id, status, total_rows: total } = job;
+/** `1,200 of 5,000 rows`, or `5,000 rows` if all are completed; empty if the number of rows is unknown or 0. */
+function rowsOf(job: JobSnapshot): string {
   const done = completedOf(job);
-  const known = done === total ? count(done, 'row') : `${grouped(done)} of ${count(total ?? 0, 'row')}`;
-  const id = cutTo(safeLine(job_id), Math.max(8, columns - BESIDE_ID));
-  return `job ${id}: ${safeLine(status)}${total ? `, ${known}` : ''}`;
+  if (!job.total_rows) return '';
+  return done === job.total_rows ? count(done, 'row') : `${grouped(done)} of ${count(job.total_rows, 'row')}`;
 }
 
 const completedOf = ({ completed_rows, status, total_rows }: JobSnapshot): number =>

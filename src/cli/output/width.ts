@@ -3,6 +3,7 @@
  * lines to a width.
  */
 import stringWidth from 'string-width';
+import type { Style } from './terminal.js';
 
 /** Printable ASCII and what lines begin and end with: a cell each. Preparing to measure other text takes 30 ms. */
 const isPlain = (line: string): boolean => /^[ -~✓✗…]*$/.test(line);
@@ -43,6 +44,33 @@ export function wrapTo(line: string, cells: number): string[] {
 export function pad(line: string, cells: number, align: 'left' | 'right' = 'left'): string {
   const gap = ' '.repeat(Math.max(0, cells - widthOf(line)));
   return align === 'left' ? line + gap : gap + line;
+}
+
+export interface Part {
+  /** Safe text without style. An empty part is left out. */
+  text: string;
+  /** If the line is too long, parts with the highest rank are dropped first. */
+  rank: number;
+  style?: Style | undefined;
+}
+
+/**
+ * The parts in their order, separated by two spaces: the most important ones that fit completely. If not even
+ * the most important one fits, it is cut.
+ */
+export function layout(parts: readonly Part[], columns: number, indent = ''): string {
+  const byRank = parts.filter((part) => part.text !== '').sort((a, b) => a.rank - b.rank);
+  const kept = new Map<Part, string>();
+  let room = columns - widthOf(indent);
+  for (const part of byRank) {
+    const text = kept.size === 0 ? cutTo(part.text, room) : part.text;
+    const width = widthOf(text) + (kept.size === 0 ? 0 : 2);
+    if (kept.size > 0 && width > room) continue;
+    kept.set(part, text);
+    room -= width;
+  }
+  const shown = parts.filter((part) => kept.has(part));
+  return indent + shown.map((part) => (part.style ?? String)(kept.get(part)!)).join('  ');
 }
 
 /** Two columns: terms, and texts, which wrap within their column. @param left least width of the terms and their gap */

@@ -1,6 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { createDisplay, type DisplayView, liveLine, whileWaiting } from '../../../src/cli/output/display.js';
+import {
+  createDisplay,
+  type DisplayView,
+  liveRegion,
+  whileWaiting,
+} from '../../../src/cli/output/display.js';
 import { IdleClock } from '../../support/clock.js';
 import { bare, sink } from '../../support/sink.js';
 
@@ -11,28 +16,28 @@ const HIDE = '\u001b[?25l';
 const WRAP = '\u001b[?7h';
 const WIPE = '\r \u001b[J\r\u001b[K';
 
-const startLiveLine = await liveLine();
+const startLiveRegion = await liveRegion();
 
 // ora has timers of its own.
-describe('startLiveLine', () => {
+describe('startLiveRegion', () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 
   test('draws with the current size, and the next frame at every tick', () => {
-    const out = sink({ columns: 40 });
-    const stop = startLiveLine(out, (columns) => `${columns} columns`);
-    expect(bare(out.fresh())).toContain('⠋ 37 columns');
+    const out = sink({ columns: 40, rows: 10 });
+    const stop = startLiveRegion(out, ({ columns, rows }) => [`${columns}x${rows}`]);
+    expect(bare(out.fresh())).toContain('⠋ 37x9');
     vi.advanceTimersByTime(FRAME_MS);
-    expect(bare(out.fresh())).toContain('⠙ 37 columns');
-    Object.assign(out, { columns: 20 });
+    expect(bare(out.fresh())).toContain('⠙ 37x9');
+    Object.assign(out, { columns: 20, rows: 3 });
     out.emit('resize');
-    expect(bare(out.fresh())).toContain('⠙ 17 columns');
+    expect(bare(out.fresh())).toContain('⠙ 17x2');
     stop();
   });
 
   test('hides the cursor while it is drawn, shows it at the end, and leaves nothing behind', () => {
     const out = sink({ columns: 40 });
-    const stop = startLiveLine(out, () => 'one');
+    const stop = startLiveRegion(out, () => ['one', 'two']);
     const drawn = out.fresh();
     expect([drawn.startsWith(HIDE), drawn.includes(`\r${WRAP}`)]).toEqual([true, true]);
     stop();
@@ -45,17 +50,17 @@ describe('startLiveLine', () => {
 
   test('what others write appears above it', () => {
     const out = sink({ columns: 40 });
-    const stop = startLiveLine(out, () => 'line');
+    const stop = startLiveRegion(out, () => ['region']);
     out.fresh();
     out.write('warning: a\n');
-    expect(bare(out.fresh())).toBe('\r \rwarning: a\n\r \r⠋ line\r');
+    expect(bare(out.fresh())).toBe('\r \rwarning: a\n\r \r⠋ region\r');
     stop();
   });
 
-  test('what others write is followed by the current line', () => {
+  test('what others write is followed by the current lines', () => {
     const out = sink({ columns: 40 });
     let line = 'job a';
-    const stop = startLiveLine(out, () => line);
+    const stop = startLiveRegion(out, () => [line]);
     out.fresh();
     line = 'job b';
     out.write('✓ job a\n');
@@ -63,9 +68,16 @@ describe('startLiveLine', () => {
     stop();
   });
 
+  test('never more lines than the terminal has', () => {
+    const out = sink({ columns: 40, rows: 4 });
+    const stop = startLiveRegion(out, () => ['1', '2', '3', '4', '5']);
+    expect(bare(out.text())).toBe('\r \r⠋ 1\n  2\n  3\r');
+    stop();
+  });
+
   test('a slow terminal gets no more frames', () => {
     const out = sink({ columns: 40 });
-    const stop = startLiveLine(out, () => 'line');
+    const stop = startLiveRegion(out, () => ['region']);
     out.cork(); // nothing is taken from here on
     out.write(`${'x'.repeat(out.writableHighWaterMark)}\n`);
     const waiting = out.writableLength;
@@ -77,16 +89,22 @@ describe('startLiveLine', () => {
 });
 
 describe('createDisplay', () => {
-  const view: DisplayView = { text: () => 'live' };
+  const view = (): DisplayView & { text: string | null } => ({
+    text: null,
+    live: () => ['live'],
+    plain() {
+      return this.text;
+    },
+  });
 
   test('plain: a line per change, with the time, at most every 5 s', () => {
     const out = sink();
     const clock = new IdleClock(new Date(2026, 0, 15, 12, 3, 5).getTime());
-    let now: string | null = null;
-    const display = createDisplay({ text: () => now }, { stream: out, mode: 'plain', clock });
+    const now = view();
+    const display = createDisplay(now, { stream: out, mode: 'plain', clock });
     const say = (text: string | null, ms: number): string => {
       clock.pass(ms);
-      now = text;
+      now.text = text;
       void display.changed();
       return out.fresh();
     };
@@ -101,7 +119,7 @@ describe('createDisplay', () => {
   test('plain: notices appear at once; finished lines are left to the next change', () => {
     const out = sink();
     const clock = new IdleClock(new Date(2026, 0, 15, 9, 0, 0).getTime());
-    const display = createDisplay(view, { stream: out, mode: 'plain', clock });
+    const display = createDisplay(view(), { stream: out, mode: 'plain', clock });
     display.notice('retry: a');
     display.notice('retry: b');
     display.finished('✓ job');
@@ -110,7 +128,10 @@ describe('createDisplay', () => {
 
   test('none: notices only', () => {
     const out = sink();
-    const display = createDisplay(view, { stream: out, mode: 'none', clock: new IdleClock() });
+    const display = createDisplay(
+      { ...view(), plain: () => 'sending' },
+      { stream: out, mode: 'none', clock: new IdleClock() },
+    );
     void display.changed();
     display.finished('✓ job');
     display.notice('warning: a');
@@ -119,7 +140,7 @@ describe('createDisplay', () => {
 
   test('live: opens at the first change, shows finished lines above, closes once', async () => {
     const out = sink({ columns: 40 });
-    const display = createDisplay(view, {
+    const display = createDisplay(view(), {
       stream: out,
       mode: 'live',
       clock: new IdleClock(),
@@ -138,7 +159,7 @@ describe('createDisplay', () => {
 
 test('createDisplay: one that is closed while it opens draws nothing', async () => {
   const out = sink({ columns: 40 });
-  const view = { text: () => 'live' };
+  const view = { live: () => ['live'], plain: () => null };
   const display = createDisplay(view, { stream: out, mode: 'live', clock: new IdleClock() });
   const shown = display.changed();
   void display.close();

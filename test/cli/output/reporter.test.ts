@@ -81,7 +81,7 @@ describe('text', () => {
     const { stderr } = await told(course, { stderr: { columns: 80 } });
     const [live, after] = stderr.split('\u001b[?25h');
     expect(bare(live!)).toContain('✓ 50,000 rows: 50,000 to send in 10 requests (4 MiB)');
-    expect(bare(live!)).toContain('✓ job job-1: completed');
+    expect(bare(live!)).toContain('✓ job-1  completed');
     expect(bare(after!)).toMatch(/^✓ completed after 1\.9s\n/);
   });
 
