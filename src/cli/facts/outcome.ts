@@ -34,8 +34,8 @@ export const isOnlyPlanned = (status: string): boolean => status === 'planned' |
 
 /** How it ended. `why`: why it is not a success, for the exit codes that have several reasons. */
 export function outcomeOf(summary: Summary) {
-  const { status, rows } = summary;
-  const isUnsent = status === 'timed_out' && rows.submitted === 0 && !rows.unknown;
+  const { status, rows, requests } = summary;
+  const isUnsent = status === 'timed_out' && requests === 0 && !rows.unknown;
   const [tone, words] = isUnsent ? NOTHING_SENT : OUTCOMES[status];
   // A dry run that would reject rows is not a success.
   const isBad = status === 'planned' && rows.rejected > 0;

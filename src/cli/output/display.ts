@@ -1,7 +1,7 @@
 /** Shows progress in the form that the stream allows: a live region, plain lines, or nothing. */
 import { InterruptedError, ProfilesError } from '../../engine/errors.js';
 import type { Env, OutputFlags, ProgressMode, TextStream } from './terminal.js';
-import { progressMode, terminalWidth } from './terminal.js';
+import { progressMode, safeLine, terminalWidth } from './terminal.js';
 
 /** Minimum time between two plain progress lines. */
 const PLAIN_EVERY_MS = 5_000;
@@ -96,7 +96,7 @@ export async function whileWaiting<T>(
 ): Promise<T> {
   const mode = progressMode(stderr, env, flags) === 'live' ? 'live' : 'none';
   const clock = { now: () => 0, monotonic: () => 0 }; // for plain lines only
-  const view = { live: () => [text], plain: () => null }; // the terminal cuts it
+  const view = { live: () => [safeLine(text)], plain: () => null }; // the terminal cuts it
   const display = createDisplay(view, { stream: stderr, mode, clock });
   const timer = setTimeout(display.changed, patienceMs);
   return work().finally(() => {

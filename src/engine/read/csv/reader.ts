@@ -64,7 +64,7 @@ async function identifiedIn(
   } catch (error) {
     const other =
       betweenApostrophes(header, options) ??
-      betweenOthers(header, options) ??
+      betweenOthers(header, table, options) ??
       titleAbove(error, table, options, header);
     if (other || !header || !options.guess) throw other ?? withoutHeader(error, header) ?? error;
     return identified(true);
@@ -82,18 +82,26 @@ function betweenApostrophes(header: Header | null, { path }: InputOptions): Inpu
   });
 }
 
-/** The error for a header of one column that names an identifier with another delimiter; null for any other. */
-function betweenOthers(header: Header | null, options: InputOptions): InputError | null {
+/** What may be between names. Other signs are in them, as in `crm.company_id` and `company_id (old)`. */
+const BETWEEN_NAMES = /[^\p{L}\p{N} _.()[\]{}/\\'"-]/gu;
+
+/**
+ * The error for a header of one column that names an identifier with another delimiter, which is in the first row, too; null
+ * for any other.
+ */
+function betweenOthers(header: Header | null, table: Table, options: InputOptions): InputError | null {
   const [only = '', ...more] = header?.cells ?? [];
-  const signs = more.length > 0 ? [] : new Set(only.match(/[^\p{L}\p{N} _]/gu));
-  const delimiter = [...signs].find((sign) => {
+  if (!header || more.length > 0) return null;
+  const [[first = ''] = []] = table.below(header);
+  const delimiter = [...new Set(only.match(BETWEEN_NAMES))].find((sign) => {
     const columns = only.split(sign).map((name) => name.trim());
-    return !columns.includes('') && isIdentified(columns, options);
+    const isInRow = first.split(sign).length >= columns.length;
+    return isInRow && !columns.includes('') && isIdentified(columns, options);
   });
   if (delimiter === undefined) return null;
   return new InputError(`the header is one column, ${quoted(only)}`, {
     file: options.path,
-    line: header!.line,
+    line: header.line,
     hint: `if ${quoted(delimiter)} separates its columns, say so`,
     problem: { code: 'other_delimiter', path: options.path, delimiter },
   });
