@@ -66,3 +66,17 @@ test('a failure of SQLite is told as it is, and nothing is recorded after it', a
   await expect(record(aRequest())).rejects.toBe(failed);
   expect(await state.requests.of(RUN)).toEqual([]);
 });
+
+test('while another process has the write lock, this one waits for it and hears signals', async () => {
+  const { record, file } = await counting();
+  const other = new DatabaseSync(file);
+  other.exec('BEGIN IMMEDIATE');
+  const recorded = record(aRequest());
+  // A turn of the event loop for each.
+  for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => setTimeout(resolve, 20));
+  expect(other.prepare('SELECT count(*) AS requests FROM requests').get()).toEqual({ requests: 0 });
+  other.exec('COMMIT');
+  await recorded;
+  expect(other.prepare('SELECT count(*) AS requests FROM requests').get()).toEqual({ requests: 1 });
+  other.close();
+});

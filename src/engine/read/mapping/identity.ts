@@ -231,7 +231,7 @@ export function hasIdentifierRule(
   kind: Kind,
   columns: readonly (string | null)[],
 ): boolean {
-  const { map, exclude, set, types } = stated?.files[kind] ?? NO_RULES;
+  const { map, exclude, set, types } = stated?.files?.[kind] ?? NO_RULES;
   const ruled = [...map, ...types.filter(([, type]) => type !== 'lower')].map(([column]) => column);
   return (
     [...ruled, ...exclude].some((column) => columns.includes(column)) ||

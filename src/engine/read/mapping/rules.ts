@@ -55,9 +55,14 @@ export function statedBy(files: readonly Mapping[], flags: SomeRules): Stated {
       rule !== 'set' && ruling.some((rules) => rules[rule as keyof MappingRules] !== undefined);
     return Object.fromEntries(Object.entries(merged(ruling)).filter(([rule]) => isStated(rule)));
   };
+  const inMapping = (kind: Kind): MappingRules => {
+    const { set, ...rules } = merged(inFiles(kind));
+    // The values are private, and this is stored.
+    return { ...rules, set: set.map(([key]) => [key, '']) };
+  };
   return {
     rules: { companies: of('companies'), users: of('users') },
-    files: { companies: merged(inFiles('companies')), users: merged(inFiles('users')) },
+    files: { companies: inMapping('companies'), users: inMapping('users') },
     columns: files.length > 0 || flags.infer !== undefined,
   };
 }

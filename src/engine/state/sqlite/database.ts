@@ -1,6 +1,7 @@
 /** The SQLite driver, and how the database of a state directory is opened and checked. */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DatabaseSync, type DatabaseSyncInstance, type StatementSyncInstance } from '@photostructure/sqlite';
 import { StateError } from '../../errors.js';
 import { privateFile } from '../../util/private-folder.js';
@@ -12,6 +13,9 @@ import { MIGRATIONS, markOf, missingIn } from '../schema.js';
 
 /** How long to wait for the transaction of another process, in milliseconds. */
 const BUSY_MS = 10_000;
+const BUSY_STEP_MS = 20;
+/** The result code of SQLite for a lock of another connection. */
+const SQLITE_BUSY = 5;
 
 /** How long another process may take to create the database, in milliseconds. */
 const CREATE_MS = 1_000;
@@ -87,7 +91,7 @@ export class SqliteDatabase implements Database {
   write<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
     return this.alone((db) =>
       turnsIn(db.location() ?? '').take(async () => {
-        db.exec('BEGIN IMMEDIATE');
+        await begin(db);
         try {
           const result = await work(this.#statements);
           db.exec('COMMIT');
@@ -119,6 +123,20 @@ export class SqliteDatabase implements Database {
       }
       db.close();
     });
+  }
+}
+
+/** Takes the write lock. SQLite would wait for that of another process in one call, and signals with it. */
+async function begin(db: DatabaseSyncInstance): Promise<void> {
+  const until = performance.now() + BUSY_MS;
+  for (;;) {
+    try {
+      return db.exec(`PRAGMA busy_timeout = 0; BEGIN IMMEDIATE; PRAGMA busy_timeout = ${BUSY_MS}`);
+    } catch (error) {
+      db.exec(`PRAGMA busy_timeout = ${BUSY_MS}`);
+      if ((error as { errcode?: number }).errcode !== SQLITE_BUSY || performance.now() > until) throw error;
+    }
+    await sleep(BUSY_STEP_MS);
   }
 }
 
