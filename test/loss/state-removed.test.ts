@@ -44,7 +44,7 @@ test.each([
     /^the lock .*\.lock was removed while it was in use; nothing more is sent$/,
   ],
   [
-    'the directory, with a thread of its own for records',
+    'the directory, in an import of many requests',
     'import many.csv --chunk-size 1 --concurrency 1 -o interval=1ms --json',
     removeState,
     /was removed while it was in use; nothing more is sent$/,

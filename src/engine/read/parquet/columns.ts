@@ -9,7 +9,8 @@ import { jsonString } from '../json/text.js';
 import type { Rows } from '../rows.js';
 import { Output } from '../text/output.js';
 import { type FileColumn, type ParquetFile, rewriting } from './file.js';
-import { BadValueError, converterOf, isJson, isText, readerOf, textOf } from './values.js';
+import { readerOf } from './nested.js';
+import { BadValueError, converterOf, isJson, isText, textOf } from './values.js';
 
 /** How a column goes into items. */
 export interface Member {
