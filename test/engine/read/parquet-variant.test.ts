@@ -1,6 +1,6 @@
 /** Parquet's variants: each value as the other columns of its type have it, and no member lost. */
 import { describe, expect, it } from 'vitest';
-import { variantOf } from '../../../src/engine/read/parquet/variant.js';
+import { variantOf } from '../../../src/engine/read/parquet/nested.js';
 
 const bytes = (...parts: (number | number[] | Uint8Array)[]): Uint8Array =>
   Uint8Array.from(parts.flatMap((part) => (typeof part === 'number' ? part : [...part])));

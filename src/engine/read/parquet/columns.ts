@@ -1,6 +1,6 @@
-/** Reads the columns of row groups, some rows at a time, as the JSON text of their values. */
+/** Reads one column of a row group after the other, some rows at a time, as the JSON text of its values. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { type Compressors, parquetScan, type RowGroup } from 'hyparquet';
+import { type ColumnData, type Compressors, type FileMetaData, parquetRead, type RowGroup } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { InputError } from '../../errors.js';
 import { grouped } from '../../util/numbers.js';
@@ -8,7 +8,7 @@ import { JSON_TYPES, jsonTypeOf } from '../json/fields.js';
 import { jsonString } from '../json/text.js';
 import type { Rows } from '../rows.js';
 import { Output } from '../text/output.js';
-import { type FileColumn, type ParquetFile, rewriting } from './file.js';
+import type { FileColumn, ParquetFile } from './file.js';
 import { readerOf } from './nested.js';
 import { BadValueError, converterOf, isJson, isText, textOf } from './values.js';
 
@@ -26,6 +26,8 @@ export interface Member {
   wide: boolean;
 }
 
+/** How many rows of a column to decode at a time. The library decodes the column's dictionary again each time. */
+const STEP_ROWS = 1 << 16;
 /** Values of a column that may have to be decoded at once: some hundred bytes each. */
 const MOST_VALUES = 1 << 22;
 
@@ -44,8 +46,18 @@ const COMPRESSORS = Object.fromEntries(
 const kindOf = (value: unknown): number => JSON_TYPES.indexOf(jsonTypeOf(value));
 const [TEXT, OBJECT] = [kindOf(''), kindOf({})];
 
-/** A column: its values in some rows of a row group, as text. */
+const NO_METADATA: FileMetaData = {
+  version: 2,
+  schema: [],
+  num_rows: 0n,
+  row_groups: [],
+  metadata_length: 0,
+};
+
+/** A column of one row group after the other: its values in the next rows, as text. */
 export class Column {
+  /** Rows of the group: the first that is not loaded. */
+  end = 0;
   /** Why loaded values cannot be sent, by row of the group. */
   readonly bad = new Map<number, string>();
   /** The text of the loaded rows, from row `first` on, where each value begins in it, and of which kind it is. */
@@ -53,6 +65,11 @@ export class Column {
   #starts = new Uint32Array(1);
   #kinds = new Uint8Array(0);
   #first = 0;
+  #metadata = NO_METADATA;
+  #rows = 0;
+  #before = 0;
+  /** The file says where the pages of this column are. */
+  #isIndexed = false;
   /** Writes a value. @returns its kind */
   readonly #write: (raw: unknown) => number;
 
@@ -64,18 +81,42 @@ export class Column {
     this.#write = this.#writer();
   }
 
-  /** Loads rows of a row group. @param before rows in earlier groups */
-  async load(group: RowGroup, first: number, end: number, before: number): Promise<void> {
-    const values = await this.#decode(group, first, end);
-    if (values.length !== end - first) throw new Error(`a column ends before row ${before + end}`);
+  /** Goes to a row group. @param before rows in earlier groups */
+  begin(group: RowGroup, before: number): void {
+    this.#metadata = this.column.alone(group);
+    this.#rows = Number(group.num_rows);
+    this.#before = before;
+    this.end = 0;
+    const { columns } = this.#metadata.row_groups[0]!;
+    this.#isIndexed = columns.every((chunk) => chunk.offset_index_offset && chunk.offset_index_length);
+    const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data!.num_values), 0);
+    if (values <= MOST_VALUES || this.#isIndexed) return;
+    throw new InputError(`a row group of ${grouped(this.#rows)} rows is too large to be read at once`, {
+      file: this.file.path,
+      hint: `write the file with smaller ones: ${rewriting(this.file.path)}`,
+    });
+  }
+
+  /** Loads rows from `end` on: whole pages, so that none is decoded again. @throws if there are none */
+  async load(): Promise<void> {
+    const first = this.end;
+    const chunks = await this.#decode(first);
+    const end = chunks.at(-1)?.rowEnd ?? first;
+    if (end <= first) throw new Error(`a column ends before row ${first + 1}`);
+    if (end > this.#rows) throw new Error('a column has too many values');
     this.#first = first;
     this.#out.length = 0;
-    if (this.#kinds.length < values.length) {
-      this.#starts = new Uint32Array(values.length + 1);
-      this.#kinds = new Uint8Array(values.length);
+    if (this.#kinds.length < end - first) {
+      this.#starts = new Uint32Array(end - first + 1);
+      this.#kinds = new Uint8Array(end - first);
     }
     this.bad.clear();
-    for (let row = first; row < end; row++) this.#add(row, values[row - first], before);
+    let row = first;
+    for (const { columnData, rowStart, rowEnd } of chunks) {
+      if (rowStart > row) throw new Error('a column has too few values');
+      for (; row < rowEnd; row++) this.#add(row, columnData[row - rowStart]);
+    }
+    this.end = end;
   }
 
   /** Where the text of loaded rows begins and ends. */
@@ -102,29 +143,37 @@ export class Column {
     return at + to - from;
   }
 
-  async #decode(group: RowGroup, rowStart: number, rowEnd: number): Promise<ArrayLike<unknown>> {
-    const metadata = this.column.alone(group);
-    const { columns } = metadata.row_groups[0]!;
-    const isIndexed = columns.every((chunk) => chunk.offset_index_offset && chunk.offset_index_length);
-    const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data!.num_values), 0);
-    if (values > MOST_VALUES && !isIndexed) {
-      const { path } = this.file;
-      throw new InputError(
-        `a row group of ${grouped(Number(group.num_rows))} rows is too large to be read at once`,
-        {
-          file: path,
-          hint: `write the file with smaller ones: ${rewriting(path)}`,
-        },
-      );
-    }
-    const { readColumn } = await parquetScan({
-      ...{ file: this.file.bytes, metadata, compressors: COMPRESSORS, utf8: false },
+  async #decode(first: number): Promise<ColumnData[]> {
+    const { isFlat, name } = this.column;
+    // Of a nested column without an index, the library decodes all rows each time.
+    const step = isFlat || this.#isIndexed ? STEP_ROWS : this.#rows;
+    const chunks: ColumnData[] = [];
+    const reading = parquetRead({
+      file: this.file.bytes,
+      metadata: this.#metadata,
+      columns: ['0'],
+      // Without an index, a page that ends where the range begins would be decoded, too.
+      rowStart: first === 0 || this.#isIndexed ? first : Math.min(first + 1, this.#rows - 1),
+      rowEnd: Math.min(first + step, this.#rows),
+      useOffsetIndex: true,
+      compressors: COMPRESSORS,
+      utf8: false,
       parsers: { timestampFromNanoseconds: (nanos) => nanos },
+      onChunk: (chunk) => chunks.push(chunk),
     });
-    return readColumn({ column: '0', rowStart, rowEnd });
+    await reading.catch((error: unknown) => {
+      if (isFlat || !(error instanceof RangeError)) throw error;
+      // The library takes the number of nulls in a page of version 2 for more than Arrow counts.
+      throw new InputError(`the lists of the column ${name} cannot be read`, {
+        file: this.file.path,
+        hint: `write the file again: ${rewriting(this.file.path)}`,
+        cause: error,
+      });
+    });
+    return chunks;
   }
 
-  #add(row: number, raw: unknown, before: number): void {
+  #add(row: number, raw: unknown): void {
     const out = this.#out;
     const start = out.length;
     let kind: number;
@@ -135,7 +184,7 @@ export class Column {
       const { message, shown } = error;
       if (shown === null) {
         const hint = 'fix the value, and export the file again';
-        throw new InputError(message, { file: this.file.path, line: before + row + 1, hint });
+        throw new InputError(message, { file: this.file.path, line: this.#before + row + 1, hint });
       }
       const { rejects } = this.member;
       if (rejects) this.bad.set(row, `${this.column.name}: ${message}`);
@@ -204,4 +253,10 @@ function jsonText(raw: unknown, spread: boolean): string | null {
     if (!spread || (typeof value === 'object' && value !== null)) return text;
   } catch {} // sent as text, or rejected with the same reason as in other formats
   return jsonString(text);
+}
+
+/** A command that writes a file again, with pages and row groups that the library reads. */
+function rewriting(path: string): string {
+  const sql = `COPY (FROM '${path.replaceAll("'", "''")}') TO 'rewritten.parquet' (ROW_GROUP_SIZE 100000)`;
+  return `duckdb -c "${sql.replace(/["$`\\]/g, '\\$&')}"`;
 }

@@ -78,15 +78,7 @@ export function damaged(path: string, error: unknown): Error {
   const why = isSurprise
     ? 'its parts do not fit together'
     : (error as Error).message.replace(/^parquet /, '');
-  // Nor does it read what some programs write, such as structures in pages of version 2.
-  const hint = isSurprise ? `${AGAIN}, such as with ${rewriting(path)}` : AGAIN;
-  return new InputError(`the Parquet file is damaged: ${why}`, { file: path, hint, cause: error });
-}
-
-/** A command that writes a file again, with pages and row groups that the library reads. */
-export function rewriting(path: string): string {
-  const sql = `COPY (FROM '${path.replaceAll("'", "''")}') TO 'rewritten.parquet' (ROW_GROUP_SIZE 100000)`;
-  return `duckdb -c "${sql.replace(/["$`\\]/g, '\\$&')}"`;
+  return new InputError(`the Parquet file is damaged: ${why}`, { file: path, hint: AGAIN, cause: error });
 }
 
 /** Without structures that have no members: the file holds nothing of them. */

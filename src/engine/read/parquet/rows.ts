@@ -15,8 +15,6 @@ export { openParquet } from './file.js';
 /** A batch ends after this many bytes, unless it is one row, or after this many rows. */
 const BATCH_BYTES = 256 * 1024;
 const BATCH_ROWS = 8192;
-/** How many rows of a column to decode at a time. The library decodes the column's dictionary again each time. */
-const STEP_ROWS = 1 << 17;
 
 /**
  * All rows in order.
@@ -31,18 +29,15 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
     let before = 0;
     for (const group of file.groups) {
       const rows = Number(group.num_rows);
-      // One without rows may have no pages and no valid offset.
-      for (let first = 0; first < rows; first += STEP_ROWS) {
-        const end = Math.min(first + STEP_ROWS, rows);
-        for (const column of columns) {
-          signal?.throwIfAborted();
-          await column.load(group, first, end, before);
-        }
-        for (let row = first; row < end; ) {
-          const batch = batchOf(columns, row, Math.min(row + BATCH_ROWS, end), before);
-          row += batch.lines.length;
-          yield batch;
-        }
+      if (rows === 0) continue; // its columns may have no pages and no valid offset
+      for (const column of columns) column.begin(group, before);
+      for (let row = 0; row < rows; ) {
+        signal?.throwIfAborted();
+        for (const column of columns) if (column.end <= row) await column.load();
+        const loaded = Math.min(row + BATCH_ROWS, ...columns.map(({ end }) => end));
+        const batch = batchOf(columns, row, loaded, before);
+        row += batch.lines.length;
+        yield batch;
       }
       before += rows;
     }
