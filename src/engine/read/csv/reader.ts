@@ -64,8 +64,8 @@ async function identifiedIn(
   } catch (error) {
     const other =
       betweenApostrophes(header, options) ??
-      betweenOthers(header, table, options) ??
-      titleAbove(error, table, options, header);
+      titleAbove(error, table, options, header) ??
+      betweenOthers(header, table, options);
     if (other || !header || !options.guess) throw other ?? withoutHeader(error, header) ?? error;
     return identified(true);
   }

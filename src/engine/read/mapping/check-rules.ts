@@ -113,14 +113,18 @@ function namedIn({ rules, again, kind }: Mapped, { userId, companyId, byKind }: 
 
 /** @param under the inputs that have the rule */
 function checkOne([rule, column]: Named, under: readonly Checked[]): void {
-  const having = under.filter(({ columns }) => columns.includes(column));
+  const isIdRule = rule === 'id' || rule === 'user_id' || rule === 'company_id';
+  // A column without a name is left out of a table, but can be the identifier in JSON.
+  const isLeftOut = ({ idColumn, companyIdColumn }: Mapped): boolean =>
+    isIdRule && column === '' && idColumn !== '' && companyIdColumn !== '';
+  const having = under.filter((input) => input.columns.includes(column) && !isLeftOut(input));
   const isOpen = under.some(({ open }) => open);
   if (having.length === 0) {
     if (isOpen) return;
     const columns = [...new Set(under.flatMap((input) => input.columns))];
     throw unknownColumn(rule, column, columns, under.map(({ path }) => path).join(', '));
   }
-  if (rule === 'include' || rule === 'id' || rule === 'user_id' || rule === 'company_id') return;
+  if (rule === 'include' || isIdRule) return;
   const isIdentifier = ({ idColumn, companyIdColumn }: Mapped): boolean =>
     column === idColumn || column === companyIdColumn;
   // In other inputs, the column may be metadata.
