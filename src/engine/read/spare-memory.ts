@@ -48,8 +48,8 @@ class SpareMemory {
 
 /**
  * While threads read, what they and this thread make is short-lived: a young generation that does not grow saves
- * memory. V8 forgets this whenever a thread begins, and it is over when they end: V8 would refuse code that it has
- * cached with other flags.
+ * memory. The flag is the whole process's. Each worker sets it as it begins, because V8 of Node 20 and 22 then resets
+ * it. It is over when they end: V8 would refuse code that it has cached with other flags.
  */
 export const keepYoungGenerationSmall = (isSmall: boolean): void =>
   setFlagsFromString(`--semi-space-growth-factor=${isSmall ? 1 : 2}`);
