@@ -85,7 +85,6 @@ export const LISTING = {
 } as const satisfies Table;
 
 const IDENTIFY = ['identify company', 'identify user'];
-const HISTORY = ['history', 'history company', 'history user'];
 
 /** Options of single commands. */
 export const OTHERS = {
@@ -97,7 +96,6 @@ export const OTHERS = {
   again: row(FLAG, { commands: ['apply'] }),
   watch: row(FLAG, { commands: ['job'] }),
   refresh: row(FLAG, { commands: ['jobs'] }),
-  unchanged: row(FLAG, { commands: HISTORY }),
   forget: row(text('run'), { commands: ['runs'] }),
   failed: row(FLAG, { commands: ['resume'] }),
   to: row(text('url'), { commands: ['state migrate'] }),

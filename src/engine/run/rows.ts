@@ -1,6 +1,6 @@
 /**
- * The one walk over the rows of a run: each row in order, with what became of it. Rejects files, the file of outcomes, and
- * the history of a profile are written from it.
+ * The one walk over the rows of a run: each row in order, with what became of it. Rejects files and the file of outcomes
+ * are written from it.
  */
 
 import { type RequestRecord, rangesOf } from '../model/requests.js';
@@ -30,10 +30,10 @@ export interface RunRow extends RowOutcome {
   id: string;
 }
 
-/** An input, and how the run reads it. Without marks, its bytes are not compared with those of a scan. */
+/** An input, and how the run reads it. */
 interface WalkedInput {
   opened: OpenedInput;
-  scan: Pick<Scan, 'schema'> & Partial<Pick<Scan, 'marks'>>;
+  scan: Pick<Scan, 'schema' | 'marks'>;
 }
 
 interface WalkDeps {
@@ -83,19 +83,16 @@ export class RunRows {
   /**
    * The rows of an input, in batches. Memory holds the current batches, and what is recorded of the current request. A
    * request may have rows of several inputs, so they are walked in order.
-   * @param only the keyed hash of an identifier: only valid rows that have it
    * @throws InputError if the input has changed; the signal's reason when aborted
    */
-  async *walk(index: number, input: WalkedInput, only?: bigint): AsyncGenerator<RunRow[]> {
+  async *walk(index: number, input: WalkedInput): AsyncGenerator<RunRow[]> {
     const { state, threads, signal } = this.deps;
     const { opened, scan } = input;
     const pool = new Pool({ threads });
     const reading = { planned: scan.marks, signal };
     const items = buildItems(opened, scan.schema, { ...reading, hashKey: state.secret, pool });
-    const read = this.#read(items, index, opened, only);
     try {
-      if (only !== undefined) yield* read;
-      else yield* inOrder(read, filteredRows(opened, reading), opened);
+      yield* inOrder(this.#read(items, index, opened), filteredRows(opened, reading), opened);
     } finally {
       await pool.close();
     }
@@ -106,18 +103,16 @@ export class RunRows {
     batches: AsyncIterable<ItemBatch>,
     input: number,
     opened: OpenedInput,
-    only: bigint | undefined,
   ): AsyncGenerator<RunRow[]> {
     const stretches = this.#stretches.get(input) ?? [];
     const nowhere = without('unsent', this.unsent);
     let next = 0;
     let classify: Classify | null = null;
     for await (const batch of batches) {
-      const rows = only === undefined ? batch.rejected.map(original(opened, 'rejected')) : [];
+      const rows = batch.rejected.map(original(opened, 'rejected'));
       const bytes = Buffer.from(batch.items.buffer, batch.items.byteOffset, batch.items.byteLength);
       for (let at = 0; at < batch.ends.length; at++) {
         const [row, hash] = [batch.rows[at]!, batch.ids[at]!];
-        if (only !== undefined && hash !== only) continue;
         for (; next < stretches.length && row >= stretches[next]!.end_row; next++) {
           classify = null;
           const { record, end_row } = stretches[next]!;
