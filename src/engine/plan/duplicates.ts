@@ -59,7 +59,14 @@ export class DuplicateFinder implements Duplicates {
   /** Call this when all hashes were added. Frees the memory of those that appear once. Then nothing may be added. */
   settle(): void {
     this.#sort();
-    this.#hold(this.#sorted.filter((_, at) => (this.#words[2 * at]! & 1) === 1));
+    const words = this.#words;
+    let end = 0;
+    for (let at = 0; at < words.length; at += 2) {
+      if ((words[at]! & 1) === 0) continue;
+      words[end++] = words[at]!;
+      words[end++] = words[at + 1]!;
+    }
+    this.#hold(this.#sorted.slice(0, end / 2));
   }
 
   /** The first two rows with one identifier; one or none if the others are not among the first rows of the inputs. */
@@ -109,7 +116,8 @@ export class DuplicateFinder implements Duplicates {
     const words = this.#words;
     let end = 0;
     for (let at = 0; at < words.length; at += 2) {
-      const [low, high] = [words[at]!, words[at + 1]!];
+      const low = words[at]!;
+      const high = words[at + 1]!;
       if (end > 0 && words[end - 1] === high && (words[end - 2]! | 1) === (low | 1)) words[end - 2]! |= 1;
       else {
         words[end] = low;

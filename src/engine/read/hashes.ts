@@ -1,5 +1,6 @@
 /** Keyed 64-bit hashes of identifiers, items, records and cells: SHA-256 over a key and the text, its first eight bytes. */
 import { createHash, hash } from 'node:crypto';
+import { copy, viewOf } from './text/fours.js';
 
 /** How many bytes of a hash are kept. */
 const KEPT = 8;
@@ -15,6 +16,7 @@ const SHORT = 64;
 export class Hashes {
   /** The key, and room for a text after it. */
   #memory: Buffer;
+  #target: DataView;
   #views: Buffer[] = [];
   #hashes = new Uint8Array(1024 * KEPT);
   #length = 0;
@@ -23,6 +25,7 @@ export class Hashes {
   constructor(key: Uint8Array, domain: 'id' | 'item' | 'merged' | 'record' | 'row' | 'cell') {
     const own = createHash('sha256').update(`${domain}:`).update(key).digest();
     this.#memory = Buffer.concat([own, Buffer.alloc(READY)]);
+    this.#target = viewOf(this.#memory);
   }
 
   add(text: string): void {
@@ -42,13 +45,10 @@ export class Hashes {
   }
 
   /** Adds a text that is in memory as UTF-8. */
-  addBytes(bytes: Uint8Array, start: number, end: number): void {
-    const length = end - start;
-    this.#reserve(length);
-    const memory = this.#memory;
-    if (length > SHORT) memory.set(bytes.subarray(start, end), KEY);
-    else for (let at = 0; at < length; at++) memory[KEY + at] = bytes[start + at]!;
-    this.#hash(length);
+  addBytes(text: DataView, start: number, end: number): void {
+    this.#reserve(end - start);
+    copy(text, start, end, this.#target, KEY);
+    this.#hash(end - start);
   }
 
   /** Returns the hashes in the order of their texts, and empties the collection. */
@@ -87,6 +87,7 @@ export class Hashes {
     const larger = Buffer.alloc(2 * (KEY + bytes));
     larger.set(this.#memory.subarray(0, KEY));
     this.#memory = larger;
+    this.#target = viewOf(larger);
     this.#views = [];
   }
 }

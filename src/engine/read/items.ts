@@ -145,7 +145,7 @@ export class ItemBuilder {
     const rejected = writeItems(batch, writer, out, this.#limits, (number, start, isAccepted) => {
       if (!isAccepted) return;
       this.#ids.add(writer.id);
-      this.#contents.addBytes(out.bytes, start, out.length);
+      this.#contents.addBytes(out.view, start, out.length);
       out.reserve(1);
       out.bytes[out.length++] = COMMA;
       ends[length] = out.length;

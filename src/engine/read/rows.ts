@@ -92,6 +92,28 @@ export function only(batch: Rows, numbers: readonly number[]): Rows {
   };
 }
 
+/** A growing list of whole numbers below 2^32, which keeps its memory. */
+export class NumberList {
+  #numbers = new Uint32Array(1024);
+  length = 0;
+
+  push(number: number): void {
+    if (this.length === this.#numbers.length) {
+      const larger = new Uint32Array(2 * this.length);
+      larger.set(this.#numbers);
+      this.#numbers = larger;
+    }
+    this.#numbers[this.length++] = number;
+  }
+
+  /** A copy of the list, which is emptied. */
+  take(): Uint32Array<ArrayBuffer> {
+    const taken = this.#numbers.slice(0, this.length);
+    this.length = 0;
+    return taken;
+  }
+}
+
 /** Growing lists of where cells are, without an object for each. */
 export class CellLists {
   starts: Uint32Array<ArrayBuffer>;
@@ -138,7 +160,7 @@ export class CellLists {
 export class RowsBuilder {
   readonly #out = new Output(64 * 1024);
   readonly #cells = new CellLists(4096);
-  #lines: number[] = [];
+  readonly #lines = new NumberList();
   #odd: OddRow[] = [];
   #first = 0;
 
@@ -169,9 +191,8 @@ export class RowsBuilder {
   }
 
   take(): Rows {
-    const [lines, odd, first] = [Uint32Array.from(this.#lines), this.#odd, this.#first];
+    const [lines, odd, first] = [this.#lines.take(), this.#odd, this.#first];
     this.#first += lines.length;
-    this.#lines = [];
     this.#odd = [];
     return {
       ...this.#cells.take(),

@@ -211,11 +211,12 @@ export async function leaveOut(
   sends: RequestRecord | null = null,
 ): Promise<Chunk> {
   const { run, sentLater, state } = deps;
-  const by = (await sentLater(root)) ?? (() => null);
+  const found = await sentLater(root);
   const had = root && root.unchanged > 0 ? await state.history.ofRequest(run, root.seq) : null;
   const sent = had && new Set(Object.values(had).flatMap((ids) => [...ids]));
+  const by = found ?? (() => null);
   const isUnchanged = (id: bigint): boolean => sent !== null && !sent.has(shortId(id));
-  const isLess = chunk.ids.some((id) => isUnchanged(id) || by(id) !== null);
+  const isLess = (found || sent) !== null && chunk.ids.some((id) => isUnchanged(id) || by(id) !== null);
   // Another import could send them because this one has lost its lock.
   if (isLess) state.locks.check();
   const rest = isLess ? leave(chunk, by, isUnchanged) : chunk;

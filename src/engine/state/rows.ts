@@ -4,7 +4,7 @@
  */
 import { type CellColumns, StoredCells } from '../fingerprints/cells.js';
 import type { FingerprintColumns } from '../fingerprints/index.js';
-import { bytesOf, hashesOf } from '../fingerprints/tables.js';
+import { bytesOf, hashesOf, wordsOf } from '../fingerprints/tables.js';
 import { insertInto, joined, type Reader, STORED, sql, storedJson, type Transaction } from './database.js';
 
 export interface StoredPrints {
@@ -24,7 +24,7 @@ export async function putRows(tx: Transaction, send: number, prints: Fingerprint
       send,
       ids: bytesOf(ids),
       contents: bytesOf(contents),
-      records: records.some((record) => record !== 0n) ? bytesOf(records) : null,
+      records: wordsOf(records).some((word) => word !== 0) ? bytesOf(records) : null,
       keys: cells && JSON.stringify(cells.keys),
       cells: cells?.bytes ?? null,
     }),

@@ -7,7 +7,7 @@ import type { Warning } from '../../problems.js';
 import { count } from '../../util/numbers.js';
 import { type Evidence, list } from '../wording.js';
 import { TEXT_TYPES } from './texts.js';
-import { remembered } from './type.js';
+import { remembered, scratchText } from './type.js';
 import { converterOf, isSameStyle, sentAs, TYPES } from './types.js';
 
 /** How many cells give candidates. */
@@ -51,15 +51,15 @@ export interface Fits {
 
 /** The zone that is open does not matter for whether a text fits. */
 const converterFor = remembered((type: string) => {
-  const { json } = converterOf(type.replace(`@${SOME_ZONE}`, '@UTC') as CellType)!;
-  return { json, isText: sentAs(type as CellType) === 'string' };
+  const { read } = converterOf(type.replace(`@${SOME_ZONE}`, '@UTC') as CellType)!;
+  return { read, isText: sentAs(type as CellType) === 'string' };
 });
 
-/** What a type makes of a text; null if it does not fit. */
+/** What a type makes of a text, as `Reader.read` gives it; null if it does not fit. */
 function reads(type: string, text: string): string | null {
-  const { json, isText } = converterFor(type);
+  const { read, isText } = converterFor(type);
   // Postal codes and phone numbers consist of digits, too.
-  return !isText && /^(?:\+|0\d)/.test(text) ? null : json(text);
+  return !isText && /^(?:\+|0\d)/.test(text) ? null : read(text);
 }
 
 /** The types that a column may be given. @param cells the first of them, without empty ones */
@@ -93,7 +93,7 @@ export function addFit(fits: Fits, types: readonly string[], text: string, line:
   let fitting = 0;
   for (let at = 0; at < types.length; at++) {
     const json = isShort && fits.types[at]!.misses <= MOST_MISSES ? reads(types[at]!, text) : null;
-    readings[at] = json;
+    readings[at] = json === '' && types.length > 1 ? scratchText() : json;
     if (json !== null) fitting++;
   }
   if (fitting === 0 && MARKER.test(text)) {

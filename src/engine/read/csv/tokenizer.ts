@@ -4,7 +4,7 @@
  * result with csv-parse.
  */
 import type { InputError } from '../../errors.js';
-import { CellLists, DOUBLED, ESCAPED, type OddRow, type Rows } from '../rows.js';
+import { CellLists, DOUBLED, ESCAPED, NumberList, type OddRow, type Rows } from '../rows.js';
 import { BACKSLASH, four, mustEscape, QUOTE, skipText, skipTextTo, viewOf } from '../text/fours.js';
 import { Splitter } from '../text/splitter.js';
 import type { Dialect } from './dialect.js';
@@ -46,7 +46,7 @@ export class Tokenizer extends Splitter {
   readonly #form: CsvForm;
   readonly #meaning = Uint8Array.from({ length: 256 }, (_, byte) => (mustEscape(byte) ? IN_JSON : 0));
   readonly #cells = new CellLists(16 * 1024);
-  #lines: number[] = [];
+  readonly #lines = new NumberList();
   #odd: OddRow[] = [];
   #width: number | null;
   #skipHeader: boolean;
@@ -66,12 +66,11 @@ export class Tokenizer extends Splitter {
   }
 
   protected take(bytes: Uint8Array<ArrayBuffer>): Omit<Rows, 'first'> {
-    const [odd, lines] = [this.#odd, Uint32Array.from(this.#lines)];
+    const odd = this.#odd;
     this.#odd = [];
-    this.#lines = [];
     return {
       ...this.#cells.take(),
-      ...{ bytes, width: this.#width!, lines },
+      ...{ bytes, width: this.#width!, lines: this.#lines.take() },
       ...(odd.length > 0 && { odd }),
     };
   }

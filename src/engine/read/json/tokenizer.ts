@@ -3,7 +3,7 @@
  */
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../util/size.js';
-import { CellLists, type Rows } from '../rows.js';
+import { CellLists, NumberList, type Rows } from '../rows.js';
 import { viewOf } from '../text/fours.js';
 import { MAX_RECORD_BYTES, Splitter } from '../text/splitter.js';
 import type { JsonBody } from '../types.js';
@@ -22,8 +22,8 @@ export interface JsonForm {
 export class JsonTokenizer extends Splitter {
   readonly #form: JsonForm;
   readonly #items = new CellLists(4096);
-  #lines: number[] = [];
-  #fileLines: number[] = [];
+  readonly #lines = new NumberList();
+  readonly #fileLines = new NumberList();
   /** The line on which what has not ended begins. */
   #line = 1;
   /** In an array: what is expected. After a comma, an item. */
@@ -48,9 +48,7 @@ export class JsonTokenizer extends Splitter {
   }
 
   protected take(bytes: Uint8Array<ArrayBuffer>): Omit<Rows, 'first'> {
-    const [lines, fileLines] = [Uint32Array.from(this.#lines), Uint32Array.from(this.#fileLines)];
-    this.#lines = [];
-    this.#fileLines = [];
+    const [lines, fileLines] = [this.#lines.take(), this.#fileLines.take()];
     return { ...this.#items.take(), bytes, lines, fileLines, width: 1 };
   }
 
