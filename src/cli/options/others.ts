@@ -90,7 +90,7 @@ const IDENTIFY = ['identify company', 'identify user'];
 export const OTHERS = {
   inputs: row(types.INPUT_TYPE, {
     ...{ spelled: '--input', repeatable: true, distinct: true },
-    commands: ['apply', 'resume', 'runs'],
+    commands: ['apply', 'resume'],
   }),
   expect: row(text('sha256'), { commands: ['apply'] }),
   again: row(FLAG, { commands: ['apply'] }),

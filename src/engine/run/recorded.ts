@@ -36,18 +36,16 @@ export interface Recorded {
   name: string;
   /** What to do about a file that is not one of the inputs. */
   otherwise: string;
-  /** Whether a person has seen what is said about its columns. */
-  isReviewed: boolean;
   /** Of the error for an input that is not found. */
   missing(path: string): ErrorDetails;
-  /** The error for an input with another content. @param what what is not possible then */
-  changed(index: number, now: PlannedInput, cwd: string, what: string): InputError;
+  /** The error for an input with another content. */
+  changed(index: number, now: PlannedInput, cwd: string): InputError;
 }
 
 export function recordedInPlan({ run, item_format, inputs }: SavedPlan): Recorded {
   const missing = (path: string) => ({ problem: { code: 'plan_input', path } }) as const;
   return {
-    ...{ run, item_format, name: 'the plan', isReviewed: true, missing },
+    ...{ run, item_format, name: 'the plan', missing },
     inputs: inputs.map(({ path, kind, format, sha256: digest, types }) => ({
       ...{ path, kind, format, digest, types: types as CellType[] },
     })),
@@ -61,18 +59,18 @@ export function recordedInPlan({ run, item_format, inputs }: SavedPlan): Recorde
 }
 
 export const recordedInRun = ({ run, item_format, inputs, options }: StoredRun): Recorded => ({
-  ...{ run, item_format, inputs, name: `run ${run}`, isReviewed: false },
+  ...{ run, item_format, inputs, name: `run ${run}` },
   otherwise: 'name the file that the run read, or import this one',
   missing: (path) => ({
     hint: 'name a file with the same content',
     problem: { code: 'run_input', run, path },
   }),
-  changed: (index, { opened: { location } }, cwd, what) => {
+  changed: (index, { opened: { location } }, cwd) => {
     const { path } = inputs[index]!;
     // The run may have begun in another folder. Copies of downloads and archive members have other names.
     const isElsewhere = basename(location) === basename(path) && location !== resolve(cwd, path);
     const { kind, id } = options as Pick<ImportOptions, 'kind' | 'id'>;
-    return new InputError(`has changed since run ${run} began, so ${what}`, {
+    return new InputError(`has changed since run ${run} began, so it cannot be continued`, {
       file: path,
       hint: 'restore the old content, or start a new import of the file',
       problem: { code: 'input_changed', paths: [isElsewhere ? location : path], kind, id },
