@@ -30,7 +30,9 @@ export async function* carryOut(
   options: ImportOptions,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, ImportResult> {
-  const session = new Session(start, options, deps);
+  // The search for rows at fault needs to see how jobs end.
+  const onFailure = options.onFailure === 'isolate' && !options.wait ? 'stop' : options.onFailure;
+  const session = new Session(start, { ...options, onFailure }, deps);
   try {
     return yield* session.noting(steps(session));
   } catch (error) {

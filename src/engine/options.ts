@@ -263,6 +263,6 @@ export interface ImportOptions extends ReadOptions, SendOptions {
   resume: boolean;
   /** For a finished run that continues: sends the rows of its failed requests again. Default false. */
   failed: boolean;
-  /** The saved plan of the run. Its requests were recorded when the run began. Earlier runs have no `created_at`. */
-  plan?: { run: string; digest: string; created_at?: string } | undefined;
+  /** The saved plan of the run. Its requests were recorded when the run began. */
+  plan?: { run: string; digest: string; created_at: string } | undefined;
 }

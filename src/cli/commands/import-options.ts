@@ -27,8 +27,6 @@ export async function importOptions(
   const changedOnly = options.changedOnly && !options.full;
   return {
     ...{ ...read, ...options, ...waiting, changedOnly, failed: false, rejects: null },
-    // The search for rows at fault needs to see how jobs end.
-    onFailure: options.onFailure === 'isolate' && !waiting.wait ? 'stop' : options.onFailure,
     dryRun: options.dryRun || flags.savePlan !== undefined,
     maxChanged: changedOnly ? options.maxChanged : null,
     invalid: invalidBound(all, flags),

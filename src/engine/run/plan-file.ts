@@ -17,7 +17,7 @@ import { readSmallFile } from '../util/read-small-file.js';
 import { replaceFile } from '../util/replace-file.js';
 import { type FileKind, obstacle } from '../util/written-file.js';
 import { valuesOf } from './recorded.js';
-import { type ImportDeps, isCarriedOut, ONCE, onFailureOf, type Start, startOfRun } from './start.js';
+import { type ImportDeps, isCarriedOut, ONCE, type Start, startOfRun } from './start.js';
 
 /** What a plan takes down before it reads anything, since others may send while it is made. */
 export interface PlanStart {
@@ -220,9 +220,8 @@ export async function startOfPlan(
     // The plan contains the private values, so they need not be given again.
     return startOfRun(found, { inputs, values: valuesOf(planned), failed: false }, how, state);
   }
-  const kept = { ...planned, waitForLockMs: null, ...how };
   return {
     start: { from: 'plan', plan, inputs, again: found !== undefined },
-    options: { ...kept, onFailure: onFailureOf(kept) },
+    options: { ...planned, waitForLockMs: null, ...how },
   };
 }

@@ -210,13 +210,6 @@ async function chooseFailed(named: StoredRun | undefined, state: State): Promise
 /** What a session has only if it is asked for. */
 export const ONCE = { resume: false, full: false, failed: false, outcomes: null, dryRun: false } as const;
 
-/** The search for rows at fault needs to see how jobs end. */
-export const onFailureOf = ({
-  onFailure,
-  wait,
-}: Pick<ImportOptions, 'onFailure' | 'wait'>): ImportOptions['onFailure'] =>
-  onFailure === 'isolate' && !wait ? 'stop' : onFailure;
-
 /**
  * The start and the options of a run that continues.
  * @param inputs those that are elsewhere now @param values those that this machine does not have
@@ -243,7 +236,6 @@ export async function startOfRun(
     // A run that timed out could time out again at once.
     ...{ ...ONCE, waitTimeoutMs: null, waitForLockMs: null },
     ...how,
-    onFailure: onFailureOf({ onFailure: asked.onFailure, wait }),
     outcomes: how.outcomes ?? kept.outcomes ?? null,
     // Jobs of rows that are sent again, and of a run that has sent everything, are always followed to their end.
     ...{ wait, failed },
