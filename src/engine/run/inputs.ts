@@ -3,7 +3,7 @@ import { type Stats, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { InputError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import { type CellType, type Format, KINDS, type Kind } from '../model.js';
+import { type CellType, KINDS } from '../model.js';
 import type { ImportOptions } from '../options.js';
 import type { Problem } from '../problems.js';
 import {
@@ -23,8 +23,6 @@ import type { Recorded } from './recorded.js';
 import { isRejectsName } from './rejects-form.js';
 import { type AnySource, expandInputs, fetchSource, type Located, locate, shownInputs } from './sources.js';
 import type { ImportDeps, Start } from './start.js';
-
-type OpenDeps = Pick<ImportDeps, 'cwd' | 'state' | 'stop'>;
 
 /**
  * @param recorded what was decided before; null for new inputs
@@ -46,7 +44,13 @@ export async function* openInputs(
   }
   if (!recorded) return yield* openNew(sources, spool, options, deps);
   const named = start.from === 'inputs' ? [] : start.inputs;
-  return openAs(recorded.inputs, yield* locate(recorded, named, spool, deps), options, deps);
+  const opened: OpenedInput[] = [];
+  // With the kinds and types that were decided before.
+  for (const [index, one] of (yield* locate(recorded, named, spool, deps)).entries()) {
+    const { kind, format = options.format, types } = recorded.inputs[index]!;
+    opened.push(await openOne(one, { ...options, kind, format }, options, deps, types));
+  }
+  return selectIn(opened, options.where);
 }
 
 async function* openNew(
@@ -87,26 +91,11 @@ async function* openNew(
   return selectIn(inOrder, options.where);
 }
 
-/** Opens inputs as they were read before: with the kinds and types that were decided then. */
-export async function openAs(
-  began: readonly { kind: Kind; format?: Format | undefined; types: CellType[] }[],
-  located: readonly Located[],
-  options: ImportOptions,
-  deps: OpenDeps,
-): Promise<OpenedInput[]> {
-  const opened: OpenedInput[] = [];
-  for (const [index, one] of located.entries()) {
-    const { kind, format = options.format, types } = began[index]!;
-    opened.push(await openOne(one, { ...options, kind, format }, options, deps, types));
-  }
-  return selectIn(opened, options.where);
-}
-
 function openOne(
   { path, location }: Located,
   options: ImportOptions,
   asked: ImportOptions,
-  { cwd, state, stop }: OpenDeps,
+  { cwd, state, stop }: ImportDeps,
   decidedTypes?: CellType[],
 ): Promise<OpenedInput> {
   const rejects = (found: RejectsHead) => readAgain(found, { path, cwd }, asked, state);
