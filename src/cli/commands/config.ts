@@ -1,18 +1,23 @@
 /** `profiles config`: reads and writes the config file (contract §2). */
 import { existsSync } from 'node:fs';
+import { addAbortSignal } from 'node:stream';
+import { text as textOf } from 'node:stream/consumers';
 import { ConfigError } from '../../engine/errors.js';
-import { hasPassword } from '../../engine/state/location.js';
+import { parseHost } from '../../engine/service/address.js';
+import { withoutPassword } from '../../engine/state/location.js';
 import { writeDuration } from '../../engine/util/duration.js';
-import { hinted } from '../advice/hint.js';
-import type { Context } from '../context.js';
-import { camelCase, GLOBAL, usage } from '../options/index.js';
+import { type Command, hinted } from '../advice/hint.js';
+import { errorWords } from '../advice/words.js';
+import type { Context, GlobalFlags } from '../context.js';
+import { camelCase, usage } from '../options/index.js';
+import { stopOnSignal } from '../output/display.js';
 import { safeLine } from '../output/terminal.js';
 import { canAsk, openPrompter } from '../prompts/index.js';
-import type { ConfigFile, Key, ReadConfig, Scalar } from '../settings/index.js';
+import type { Check } from '../prompts/plain.js';
+import type { Key, ReadConfig, Scalar } from '../settings/index.js';
 import * as settings from '../settings/index.js';
 import { parseValue } from '../settings/schema.js';
 import { type Line, print, type Spec, say } from './command.js';
-import { change, givenKey, hostValue, init, openConfig, readAll, shown } from './config-init.js';
 import { list } from './list.js';
 
 export const command: Spec = {
@@ -30,6 +35,86 @@ export const command: Spec = {
     },
   },
 };
+
+/** Reads the config file; a missing one counts as empty. @throws ConfigError */
+const openConfig = (context: Context): Promise<ReadConfig> =>
+  settings.readConfig(settings.configLocation(context, context.flags).value, context);
+
+/** Reads a key. With `--account prod`, `token` means `accounts.prod.token`. @throws UsageError that names the nearest */
+function givenKey(name: string, { account }: GlobalFlags): Key {
+  const isOwn = account !== undefined && name !== 'account' && !name.startsWith('accounts.');
+  return settings.asUsage(() => settings.parseKey(isOwn ? `accounts.${account}.${name}` : name));
+}
+
+/** Reads a value in the form in which it is stored. @throws ConfigError; UsageError for a password */
+function valueFor(key: Key, text: string, context: Context): Scalar {
+  if (key.name.endsWith('base_url')) return parseHost(text, key.name, context.env.PROFILES_ALLOW_HTTP);
+  if (key.option.name === 'state') settings.stateNamed(text, key.name, context);
+  return parseValue(key, text);
+}
+
+/** The value as it may be printed: the last four characters of a token, and a URL without its password. */
+function shown(key: string, value: Scalar): Scalar {
+  if (/(^|\.)token$/.test(key)) return String(new settings.Secret(String(value)));
+  return /(^|\.)state$/.test(key) ? withoutPassword(String(value)) : value;
+}
+
+const HOSTS = [
+  ['base_url', 'baseUrl', 'Host for imports and jobs (https://…)'],
+  ['lookup_base_url', 'lookupBaseUrl', 'Host for lookup lists (https://…)'],
+] as const;
+
+/** Sets what flags say, and what a person answers at a terminal. Other values stay. */
+async function init(_: unknown, context: Context): Promise<void> {
+  const { flags } = context;
+  const config = await openConfig(context);
+  const { path } = config;
+  let { content } = config;
+  const prompt = canAsk(context) ? await openPrompter(context) : null;
+  if (prompt) await say(context, `Writing ${path}. Press Enter to keep the value that is shown.`);
+  const current = (name: string): Scalar | undefined =>
+    settings.valueAt(content, givenKey(name, flags).path) ?? settings.valueAt(content, name.split('.'));
+  const settle = async (name: string, given: string | undefined, question: string, fallback?: string) => {
+    const key = givenKey(name, flags);
+    const initial = current(name)?.toString() ?? fallback;
+    const check = checked((typed) => typed !== '' && valueFor(key, typed, context), context);
+    const answer = given ?? (await prompt?.text(question, { initial, check }));
+    if (answer) content = settings.withValue(content, key.path, valueFor(key, answer, context));
+  };
+  await settle('region', flags.region, 'Region (default, eu, sandbox, or your own)', 'default');
+  const region = current('region') ?? 'default';
+  for (const [host, flag, question] of HOSTS)
+    if (region !== 'sandbox' || flags[flag] !== undefined)
+      await settle(`regions.${region}.${host}`, flags[flag], question);
+  const { path: place } = givenKey('token', flags);
+  const [before, ...others] = settings.TOKEN_KEYS.map((key) =>
+    settings.valueAt(content, [...place.slice(0, -1), key]),
+  );
+  if (prompt && region !== 'sandbox' && others.every((other) => other === undefined)) {
+    const read = (text: string) => settings.readToken(text, 'the prompt');
+    const question = `API key, hidden as you type [${before === undefined ? 'none' : shown('token', before)}]`;
+    const token = read(await prompt.hidden(question, { check: checked(read, context) }));
+    if (token) content = settings.withValue(content, place, token.reveal());
+  }
+  await settings.writeConfig(path, content);
+  await say(context, `wrote ${path}`);
+  await say(context, { do: 'check it with', run: ['doctor'] });
+  await print(context, { path, account: flags.account ?? null, region }, '', 0);
+}
+
+/** Turns an error of `read` into what to say about the answer. */
+const checked =
+  (read: (text: string) => unknown, { commands }: Context): Check =>
+  (typed) => {
+    try {
+      read(typed);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof ConfigError)) throw error;
+      const { message, hint } = errorWords(error, commands);
+      return [message, hint ?? []].flat().map(safeLine).join('; ');
+    }
+  };
 
 const asText = (value: Scalar): string => (Array.isArray(value) ? JSON.stringify(value) : String(value));
 
@@ -76,83 +161,38 @@ async function get({ words: [name = ''] }: Line, context: Context): Promise<void
   await printValue({ key, value: safe }, asText(safe), context);
 }
 
-/** @returns `value`: null for a token, which is read later, after the file was checked @throws UsageError for a token on the command line, or for another key without a value */
-function toSet({ words: [name = '', text] }: Line, context: Context): { key: Key; value: Scalar | null } {
+async function set({ words: [name = '', given] }: Line, context: Context): Promise<void> {
   const key = givenKey(name, context.flags);
-  const visible = 'on the command line would be visible in ps and in your shell history';
-  if (key.secret) {
-    if (text === undefined) return { key, value: null };
-    const run = ['config', 'set', key.name];
-    throw hinted(usage(`a token ${visible}`), [
-      { do: 'to type it at a prompt', run },
-      { do: 'to read it from a file', run, below: ' < file' },
-    ]);
-  }
-  const command = context.commands.command('config', 'set', key.name);
-  if (text === undefined) throw usage(`${key.name} needs a value`, `${command} <value>`);
-  if (hasPassword(text) && key.option.name === 'state') {
-    const instead = `use PGPASSWORD or a password file, or set ${GLOBAL.state.env}`;
-    throw usage(`a password ${visible}`, `leave it out and ${instead}`);
-  }
-  if (key.name.endsWith('base_url')) return { key, value: hostValue(text, key.name, context) };
-  return { key, value: parseValue(key, text) };
-}
-
-async function set(line: Line, context: Context): Promise<void> {
-  const { key, value: given } = toSet(line, context);
-  const config = await openConfig(context);
-  refuseUnusable(key, given, config);
-  const value = given ?? (await readSecret(key.name, context));
-  const content = await change(config, [[key.path, value]]);
+  const value = key.secret ? await readSecret(key.name, given, context) : plainValue(key, given, context);
+  const { path, content } = await openConfig(context);
+  await settings.writeConfig(path, settings.withValue(content, key.path, value));
   const safe = shown(key.name, value);
-  await say(context, `${key.name} = ${asText(safe)} in ${config.path}`);
-  warnAfter(key, content, context);
-  await print(context, { key: key.name, value: safe, path: config.path }, '', 0);
+  await say(context, `${key.name} = ${asText(safe)} in ${path}`);
+  await print(context, { key: key.name, value: safe, path }, '', 0);
 }
 
-/** @throws UsageError for a value with which every other command would be refused */
-function refuseUnusable(
-  { name, path: parts }: Key,
-  value: Scalar | null,
-  { path, content }: ReadConfig,
-): void {
-  if (name === 'account' && !Object.hasOwn(content.accounts ?? {}, String(value))) {
-    const add = { do: 'create it first', run: ['config', 'init', '--account', String(value)] };
-    throw hinted(usage(`${path} has no account "${value}"`), add);
-  }
-  const own = parts.at(-1)!;
-  const ways: readonly string[] = settings.TOKEN_KEYS;
-  for (const key of ways.includes(own) ? ways : []) {
-    const other = [...parts.slice(0, -1), key];
-    if (key === own || settings.valueAt(content, other) === undefined) continue;
-    const remove = { do: 'remove that first', run: ['config', 'unset', other.join('.')] };
-    throw hinted(usage(`${other.join('.')} is set in ${path}: there can be only one of them`), remove);
-  }
+function plainValue(key: Key, given: string | undefined, context: Context): Scalar {
+  if (given !== undefined) return valueFor(key, given, context);
+  throw usage(`${key.name} needs a value`, `${context.commands.command('config', 'set', key.name)} <value>`);
 }
 
-/** Reads a token from a prompt, or from stdin. @throws UsageError */
-async function readSecret(key: string, context: Context): Promise<string> {
+/** Reads a token from a prompt, or from stdin. @throws UsageError, also for one on the command line */
+async function readSecret(key: string, given: string | undefined, context: Context): Promise<string> {
+  const run = ['config', 'set', key];
+  const fromFile: Command = { do: 'to read it from a file', run, below: ' < file' };
   const isTyped = context.stdin().isTTY === true;
-  const refuse = (why: string): never => {
-    const run = ['config', 'set', key];
-    throw hinted(usage(`${key}: ${why}`), { do: 'to read it from a file', run, below: ' < file' });
-  };
-  if (isTyped && !canAsk(context)) refuse('--no-input turns off the prompt for it');
-  const text = isTyped ? (await openPrompter(context)).hidden('API key (hidden)') : readAll(context);
-  const token = settings.readToken(await text, isTyped ? 'the prompt' : 'stdin');
-  return token ? token.reveal() : refuse('the token is empty');
-}
-
-/** Warns about what the user may have overlooked. */
-function warnAfter({ name, path, option }: Key, content: ConfigFile, context: Context): void {
-  const { env, warn } = context;
-  if (option.env !== undefined && path.length === 1 && env[option.env])
-    warn(`${option.env} is set in this environment, and overrides it`);
-  const chosen = env.PROFILES_ACCOUNT || content.account;
-  if (chosen && settings.TOKEN_KEYS.some((key) => key === name)) {
-    const run = ['config', 'set', `accounts.${chosen}.token`];
-    warn({ do: `account "${chosen}" is in use and has its own token; to set that`, run });
+  if (given !== undefined) {
+    const visible = usage('a token on the command line would be visible in ps and in your shell history');
+    throw hinted(visible, [{ do: 'to type it at a prompt', run }, fromFile]);
   }
+  if (isTyped && !canAsk(context))
+    throw hinted(usage(`${key}: --no-input turns off the prompt for it`), fromFile);
+  const text = isTyped
+    ? await (await openPrompter(context)).hidden('API key (hidden)')
+    : await stopOnSignal(context, (signal) => textOf(addAbortSignal(signal, context.stdin())));
+  const token = settings.readToken(text, isTyped ? 'the prompt' : 'stdin');
+  if (token === null) throw hinted(usage(`${key}: the token is empty`), fromFile);
+  return token.reveal();
 }
 
 const NAME = '[A-Za-z0-9][\\w-]*';
@@ -163,9 +203,9 @@ async function unset({ words: [name = ''] }: Line, context: Context): Promise<vo
   const config = await openConfig(context);
   const path = GROUP.test(name) ? name.split('.') : givenKey(name, context.flags).path;
   const key = path.join('.');
-  const before = JSON.stringify(config.content);
-  const removed = JSON.stringify(settings.withValue(config.content, path, undefined)) !== before;
-  if (removed) await change(config, [[path, undefined]]);
+  const after = settings.withValue(config.content, path, undefined);
+  const removed = JSON.stringify(after) !== JSON.stringify(config.content);
+  if (removed) await settings.writeConfig(config.path, after);
   await say(context, `${key} ${removed ? 'is no longer' : 'was not'} set in ${config.path}`);
   await print(context, { key, removed, path: config.path }, '', 0);
 }

@@ -72,7 +72,6 @@ export const SENDING = {
   dryRun: row(FLAG, { short: 'n', default: false, engine: true }),
   savePlan: row(path('file'), {
     conflicts: [{ with: '--resume', why: 'a resume sends what its run has planned' }],
-    commands: ['import'],
   }),
   guide: row(FLAG, { commands: ['import', 'inspect'] }),
   checkProperties: row(FLAG, { default: false, import: true, engine: true, flag: false }),
