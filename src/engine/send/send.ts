@@ -238,8 +238,7 @@ export class Deadline {
     const over = new AbortController();
     this.signal = ms === null ? stop : AbortSignal.any([stop, over.signal]);
     if (ms === null) return;
-    const message = `timed out after ${formatDuration(ms)}; jobs that were submitted continue`;
-    const end = (): void => over.abort(new WaitTimeoutError(message));
+    const end = (): void => over.abort(new WaitTimeoutError(`timed out after ${formatDuration(ms)}`));
     clock.sleep(ms, this.#cleared.signal).then(end, () => {}); // it was cleared
   }
 

@@ -124,6 +124,7 @@ export class FieldCounter implements ColumnCounter {
   }
 
   count(_: number, isAccepted: boolean): void {
+    if (this.#amounts.length === 0) return;
     for (const { currencies, text, line } of isAccepted ? this.#amounts : [])
       addCurrency(currencies, text, line);
     this.#amounts = [];
