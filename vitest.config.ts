@@ -33,12 +33,13 @@ const ON_EITHER = [
 const OF_FILES = ['test/loss/{disk,migrate,recorded,state-removed}.test.ts'];
 
 /** Makes a page a file of tests. */
-const transcripts = {
-  name: 'transcripts',
-  transform: (_: string, id: string) =>
-    id.endsWith('.md')
-      ? `import { transcript } from '/test/support/transcript.ts'; transcript(${JSON.stringify(id)});`
-      : undefined,
+const pages = {
+  name: 'pages',
+  transform: (_: string, id: string) => {
+    if (!id.endsWith('.md')) return;
+    const open = id.includes('/test/sandbox/') ? 'exchange' : 'transcript';
+    return `import { ${open} } from '/test/support/${open}.ts'; ${open}(${JSON.stringify(id)});`;
+  },
 };
 
 const project = (
@@ -48,7 +49,7 @@ const project = (
 ): TestProjectInlineConfiguration => ({ extends: true, test: { name, include, ...others } });
 
 export default defineConfig({
-  plugins: [transcripts],
+  plugins: [pages],
   test: {
     globalSetup: ['test/support/temporary.ts'],
     setupFiles: ['test/support/chance.ts'],
@@ -66,7 +67,7 @@ export default defineConfig({
       reportOnFailure: true,
     },
     projects: [
-      project('unit', ['test/**/*.test.ts', 'test/cli/transcripts/*.md'], {
+      project('unit', ['test/**/*.test.ts', 'test/cli/transcripts/*.md', 'test/sandbox/*.md'], {
         exclude: [...configDefaults.exclude, ...PROCESSES, `test/{${OTHERS}}/**`],
         // One process after another for 200 files would take longer to start than most of them take.
         isolate: false,

@@ -1,6 +1,6 @@
 /**
- * Transcripts: a page of sections, each a session at a shell in a folder of its own, with what it prints. `profiles` runs in
- * this process, everything else in `sh`. `UPDATE_DOCS=1` writes into a page what its commands print now.
+ * Transcripts: pages (`page.ts`) whose sections are sessions at a shell in a folder of its own. `profiles` runs in this
+ * process, everything else in `sh`.
  *
  * Blocks named `<language> <file>` are written to that file; those above the first section are there in every section.
  * `profiles sandbox … &` serves from then on, on one port for a section, at `<base>`, `<lookups>` and `<eu>`; `sleep 2h`
@@ -10,10 +10,10 @@
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
-import { afterAll, describe, expect, test } from 'vitest';
 import { printedJson } from './child.js';
 import { cli, scratch, typing } from './cli.js';
 import { fastClock } from './clock.js';
+import { type Block, page, type Session, said } from './page.js';
 import { freePort } from './postgres.js';
 import { onOneLine } from './printed.js';
 import { sh, shellWords } from './sh.js';
@@ -22,17 +22,6 @@ const FIXTURES = join(import.meta.dirname, '../../fixtures');
 const SUM =
   "grep -e '^[✓✗!]' -e '^  rows' -e '^  requests' -e warning -e '^profiles:' | grep -v 'later rows win'";
 const PRELUDE = `FIXTURES='${FIXTURES}'; export FIXTURES; sum() { ${SUM}; };`;
-
-interface Block {
-  language: string;
-  /** Of a file to write. */
-  file: string | undefined;
-  text: string;
-}
-
-const FENCE = /^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm;
-const blocksOf = (text: string): Block[] =>
-  [...text.matchAll(FENCE)].map(([, language, file, block]) => ({ language: language!, file, text: block! }));
 
 const DAYS = 20 * 86_400_000;
 const recent = (time: string): boolean => Math.abs(Date.parse(time) - Date.now()) < DAYS;
@@ -63,7 +52,7 @@ const masked = (text: string, folder: string): string =>
     .replace(/^.*\r(?=.)/gm, '');
 
 /** A shell whose `profiles` is the program in this process. */
-class Session {
+class Shell implements Session {
   readonly folder = scratch();
   readonly #clock = fastClock();
   #cwd = this.folder;
@@ -85,6 +74,10 @@ class Session {
 
   /** What a line prints, and its exit code if that is not 0. */
   async type(typed: string): Promise<string> {
+    return masked(await this.#run(typed), this.folder);
+  }
+
+  async #run(typed: string): Promise<string> {
     const line = typed.replace(/<(run|job|base|lookups|eu)>/g, (_, name: string) => this.#known[name] ?? '');
     // Operators of the shell are not in quotes.
     const bare = line.replace(/'[^']*'|"[^"]*"/g, (quoted) => '_'.repeat(quoted.length));
@@ -185,42 +178,10 @@ class Session {
   }
 }
 
-const update = process.env.UPDATE_DOCS === '1';
-
 /** Declares a test for each section of a page. */
 export function transcript(path: string): void {
-  const page = readFileSync(path, 'utf8');
-  const [preamble = '', ...sections] = page.split(/^(?=## )/m);
-  const written = new Map<string, string>();
-  describe(preamble.split('\n')[0]!.replace(/^# /, ''), () => {
-    test.each(sections.map((section) => [section.slice(3, section.indexOf('\n')), section]))(
-      '%s',
-      async (_, section) => {
-        const [, variables = ''] =
-          /<!-- env: (.*) -->/.exec(section) ?? /<!-- env: (.*) -->/.exec(preamble) ?? [];
-        const env = Object.fromEntries(shellWords(variables).map((word) => word.split(/=(.*)/s, 2)));
-        const session = new Session({ PROFILES_REGION: 'sandbox', ...env });
-        try {
-          for (const block of [...blocksOf(preamble), ...blocksOf(section)]) {
-            if (block.file) session.write(block);
-            if (block.language !== 'console') continue;
-            let shown = '';
-            for (const [line] of block.text.matchAll(/^\$ .*$/gm))
-              shown += `${line}\n${masked(await session.type(line.slice(2)), session.folder)}`;
-            if (update) written.set(block.text, shown);
-            else expect(shown).toBe(block.text);
-          }
-        } finally {
-          await session.stop();
-        }
-      },
-    );
-  });
-  afterAll(() => {
-    if (!update) return;
-    const text = page.replace(FENCE, (fence, _language, _file, block) =>
-      fence.replace(`\n${block}`, () => `\n${written.get(block) ?? block}`),
-    );
-    writeFileSync(path, text);
+  page(path, (section) => {
+    const variables = shellWords(said('env', section) ?? '').map((word) => word.split(/=(.*)/s, 2));
+    return new Shell({ PROFILES_REGION: 'sandbox', ...Object.fromEntries(variables) });
   });
 }
