@@ -18,7 +18,7 @@ import { ManualClock } from './sandbox.js';
 import { shellWords } from './sh.js';
 import { checkReply } from './wire.js';
 
-const HEADERS = ['allow', 'content-type', 'location', 'retry-after', 'www-authenticate'];
+const HEADERS = ['allow', 'content-length', 'content-type', 'location', 'retry-after', 'www-authenticate'];
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 const masked = (text: string): string =>
@@ -130,7 +130,9 @@ class Exchange implements Session {
     const { status } = reply;
     const [, job] = /"job_id":"([^"]+)"/.exec(isOwn ? '' : reply.text) ?? [];
     if (job) this.#job = encodeURIComponent(job);
-    const seen = HEADERS.filter((name) => reply.headers[name] && reply.headers[name] !== JSON_TYPE);
+    const isUsual = (name: string): boolean =>
+      (name === 'content-length' && reply.text !== '') || reply.headers[name] === JSON_TYPE;
+    const seen = HEADERS.filter((name) => reply.headers[name] && !isUsual(name));
     const shown = [status, ...seen.map((name) => `${name}='${reply.headers[name]}'`)].join(' ');
     if (seen.includes('content-type') || fields === '' || reply.text === '') return shown;
     let json: unknown;

@@ -5,11 +5,12 @@
  * Blocks named `<language> <file>` are written to that file; those above the first section are there in every section.
  * `profiles sandbox … &` serves from then on, on one port for a section, at `<base>`, `<lookups>` and `<eu>`; `sleep 2h`
  * lets time pass; `TYPED='y\n'` is what somebody at a terminal types. `<run>` and `<job>` are the ids that were printed
- * last, and `[5]` an exit code. `sum` leaves of what an import says how it ended, and what is wrong.
+ * last, and `[5]` an exit code. A section may have variables (`<!-- env: … -->`), and real time (`<!-- clock: real -->`). `sum` leaves of what an import says how it ended, and what is wrong.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
+import { systemClock } from '../../src/engine/util/clock.js';
 import { printedJson } from './child.js';
 import { cli, scratch, typing } from './cli.js';
 import { fastClock } from './clock.js';
@@ -54,7 +55,6 @@ const masked = (text: string, folder: string): string =>
 /** A shell whose `profiles` is the program in this process. */
 class Shell implements Session {
   readonly folder = scratch();
-  readonly #clock = fastClock();
   #cwd = this.folder;
   #env: Record<string, string>;
   #port = 0;
@@ -62,7 +62,10 @@ class Shell implements Session {
   /** What stands in a line as `<run>`, and so on. */
   #known: Record<string, string> = {};
 
-  constructor(env: Record<string, string>) {
+  constructor(
+    env: Record<string, string>,
+    readonly clock: ReturnType<typeof fastClock>,
+  ) {
     this.#env = { HOME: this.folder, PROFILES_STATE_DIR: join(this.folder, '.state'), ...env };
   }
 
@@ -83,7 +86,7 @@ class Shell implements Session {
     const bare = line.replace(/'[^']*'|"[^"]*"/g, (quoted) => '_'.repeat(quoted.length));
     const [, passes] = /^sleep (-?\d+(?:\.\d+)?)h$/.exec(line) ?? [];
     if (passes) {
-      this.#clock.pass(Number(passes) * 3_600_000);
+      this.clock.pass(Number(passes) * 3_600_000);
       return '';
     }
     if (line.startsWith('cd ')) {
@@ -121,7 +124,7 @@ class Shell implements Session {
     const { code, stdout, stderr } = await cli(argv, {
       cwd: this.#cwd,
       env: { ...this.#env, ...(width !== undefined && terminal), ...env },
-      clock: this.#clock,
+      clock: this.clock,
       stdin: typed === undefined ? stdin : typing(typed.replaceAll('\\n', '\n')),
       ...(width !== undefined && { columns: Number(width) }),
       hear: (chunk) => {
@@ -146,7 +149,7 @@ class Shell implements Session {
     const options = {
       cwd: this.folder,
       env: { PROFILES_STATE_DIR: this.#env.PROFILES_STATE_DIR, ...env },
-      clock: this.#clock,
+      clock: this.clock,
       stop: stop.signal,
       streams,
     };
@@ -182,6 +185,7 @@ class Shell implements Session {
 export function transcript(path: string): void {
   page(path, (section) => {
     const variables = shellWords(said('env', section) ?? '').map((word) => word.split(/=(.*)/s, 2));
-    return new Shell({ PROFILES_REGION: 'sandbox', ...Object.fromEntries(variables) });
+    const clock = said('clock', section) === 'real' ? { ...systemClock, pass: () => {} } : fastClock();
+    return new Shell({ PROFILES_REGION: 'sandbox', ...Object.fromEntries(variables) }, clock);
   });
 }
