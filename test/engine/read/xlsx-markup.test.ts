@@ -2,46 +2,23 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { NO_RULES } from '../../../src/engine/options/mapping-rules.js';
 import { scratch } from '../../support/cli.js';
 import { type Cell, workbook } from '../../support/workbook.js';
 import { zip } from '../../support/zip.js';
-import { FIXTURES, file, type ReadOptions, read } from './reading.js';
+import { file, read, readText } from './reading.js';
 
-const reading = (name: string, options: ReadOptions = {}) =>
-  read(`${name}.xlsx`, { cwd: `${FIXTURES}workbooks`, ...options });
-const valuesOf = async (name: string): Promise<unknown[]> =>
-  (await reading(name)).items.map((item) => (item as { metadata: { value: unknown } }).metadata.value);
-
-describe('elements count by namespace and place', () => {
-  it.each([
-    ['1904-with-extension', '1904-01-02'],
-    ['value-beside-inline-text', '1.'],
-    ['extension-in-a-cell', 5],
-    ['markup-for-two-versions', 'old'],
-  ])('%s', async (name, value) => {
-    expect(await valuesOf(name)).toEqual([value]);
-  });
-
-  it('whatever their prefix is, and also those of the strict format', async () => {
-    const strict = 'http://purl.oclc.org/ooxml/spreadsheetml/main';
-    const rows: Cell[][] = [
-      ['company_id', 'value'],
-      ['c1', { xml: 'x</t><o:t xmlns:o="urn:other">y</o:t><t>' }],
-    ];
-    const sheet = (text: string): string =>
-      text
-        .replace(/<worksheet xmlns="[^"]*"/, `<s:worksheet xmlns:s="${strict}"`)
-        .replace(/<(\/?)(worksheet|sheetData|row|c|is|t)\b/g, '<$1s:$2');
-    const { items } = await read(file('a.xlsx', workbook(rows, { sheet })));
-    expect(items).toEqual([{ company_id: 'c1', metadata: { value: 'x' } }]);
-  });
-});
-
-it('line ends in the text of a workbook are line feeds, but for those that it escapes', async () => {
-  const { items, input } = await reading('line-ends');
-  expect(input.columns).toEqual(['company_id', 'a\nb']);
-  expect(items).toEqual([{ company_id: 'c\n1', metadata: { 'a\nb': 'd\ne\r\nf\ng' } }]);
+it('elements count by namespace, whatever their prefix is, and also those of the strict format', async () => {
+  const strict = 'http://purl.oclc.org/ooxml/spreadsheetml/main';
+  const rows: Cell[][] = [
+    ['company_id', 'value'],
+    ['c1', { xml: 'x</t><o:t xmlns:o="urn:other">y</o:t><t>' }],
+  ];
+  const sheet = (text: string): string =>
+    text
+      .replace(/<worksheet xmlns="[^"]*"/, `<s:worksheet xmlns:s="${strict}"`)
+      .replace(/<(\/?)(worksheet|sheetData|row|c|is|t)\b/g, '<$1s:$2');
+  const { items } = await read(file('a.xlsx', workbook(rows, { sheet })));
+  expect(items).toEqual([{ company_id: 'c1', metadata: { value: 'x' } }]);
 });
 
 it('a tag that is not well-formed is an error: its cell would be taken for another', async () => {
@@ -59,67 +36,17 @@ it('a tag that is not well-formed is an error: its cell would be taken for anoth
   await expect(read(path)).rejects.toThrow('attribute');
 });
 
-describe('days that do not exist', () => {
-  const NONE = ['60', '0', '-1', '2958466'];
-
-  it('reject their rows, like other dates that do not exist', async () => {
-    const { items, reasons, rejected } = await reading('days-that-do-not-exist');
-    expect(items).toEqual([
-      { company_id: 'c1', metadata: { value: '1900-01-01' } },
-      { company_id: 'c2', metadata: { value: '1900-02-28' } },
-      { company_id: 'c4', metadata: { value: '1900-03-01' } },
-      { company_id: 'c7', metadata: { value: '9999-12-31' } },
-    ]);
-    const why = NONE.map((day) => `value: "${day}" has the format of a date, but there is no such day`);
-    expect(reasons.map((reason) => reason.replace(/^\d+: /, ''))).toEqual(why);
-    expect(rejected.map(({ line, reason, original }) => [line, reason, original])).toEqual(
-      [4, 6, 7, 9].map((line, at) => [line, why[at], { cells: [`c${line - 1}`, NONE[at]] }]),
-    );
-  });
-
-  it('but not where their column is left out', async () => {
-    const rules = { ...NO_RULES, exclude: ['value'] };
-    expect((await reading('days-that-do-not-exist', { rules })).items).toHaveLength(8);
-  });
-});
-
-it('two cells with one reference reject their row; one that is empty does not count', async () => {
-  const { items, reasons, rejected } = await reading('cell-twice');
-  expect(items).toEqual([{ company_id: 'c2', metadata: { value: 'only' } }]);
-  expect(reasons).toEqual(['2: has two cells B2']);
-  expect(rejected).toMatchObject([{ line: 2, reason: 'has two cells B2' }]);
-});
-
-describe('numbers before a text that looks like one', () => {
-  it('count for the types that the column could have', async () => {
-    const { items, scan } = await reading('text-after-numbers');
-    expect(items.map((item) => (item as { metadata: unknown }).metadata)).toEqual(
-      ['1', '2', '3'].map((value) => ({ value })),
-    );
-    expect(scan.columns[1]).toMatchObject({ type: 'string', reason: 'row 4: "3"', suggested: ['integer'] });
-  });
-
-  it('also where the other texts are in later batches', async () => {
-    const padding = 'x'.repeat(1000);
-    const rows: Cell[][] = [
-      ['company_id', 'value', 'padding'],
-      ['c1', '1', padding],
-    ];
-    for (let n = 2; n < 200; n++) rows.push([`c${n}`, n, padding]);
-    for (let n = 200; n < 400; n++) rows.push([`c${n}`, '2024-03-31', padding]);
-    const { scan } = await read(file('a.xlsx', workbook(rows)));
-    expect(scan.columns[1]).toMatchObject({ column: 'value', type: 'string' });
-    expect(scan.columns[1]).not.toHaveProperty('suggested');
-  });
-});
-
-it('a number with a currency that is not quoted in its format is no date', async () => {
-  expect(await valuesOf('currency-without-quotes')).toEqual([1234.5]);
-});
-
-it('half of a surrogate pair stays the escape that it is', async () => {
-  const { items } = await reading('half-a-surrogate-pair');
-  expect(items).toEqual(['a_xD800_', 'a_xD801_', 'a😀'].map((company_id) => ({ company_id })));
+it('numbers before a text that looks like one count for its type, also where the other texts are in later batches', async () => {
+  const padding = 'x'.repeat(1000);
+  const rows: Cell[][] = [
+    ['company_id', 'value', 'padding'],
+    ['c1', '1', padding],
+  ];
+  for (let n = 2; n < 200; n++) rows.push([`c${n}`, n, padding]);
+  for (let n = 200; n < 400; n++) rows.push([`c${n}`, '2024-03-31', padding]);
+  const { scan } = await read(file('a.xlsx', workbook(rows)));
+  expect(scan.columns[1]).toMatchObject({ column: 'value', type: 'string' });
+  expect(scan.columns[1]).not.toHaveProperty('suggested');
 });
 
 it('a part whose checksum is another one is an error', async () => {
@@ -212,3 +139,27 @@ describe('what costs much', () => {
     });
   });
 });
+
+it('rows above the header may be more than those that are looked at', async () => {
+  const titles = Array.from({ length: 300 }, (_, row) => [`title ${row}`]);
+  const { items } = await readText('a.xlsx', workbook([...titles, ['company_id'], ['c1']]), {
+    skipLines: 300,
+  });
+  expect(items).toEqual([{ company_id: 'c1' }]);
+});
+
+it.each([['Müller'], [`${'x'.repeat(200_000)}é`]])(
+  'text that is not UTF-8 is an error, not other characters',
+  async (name) => {
+    const rows = [
+      ['company_id', 'name'],
+      ['c1', name],
+    ];
+    expect((await readText('a.xlsx', workbook(rows))).items).toEqual([
+      { company_id: 'c1', metadata: { name } },
+    ]);
+    await expect(readText('a.xlsx', workbook(rows, { encoding: 'latin1' }))).rejects.toThrow(
+      'the workbook is damaged: it contains text that is not valid UTF-8',
+    );
+  },
+);
