@@ -5,16 +5,12 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, describe, expect, test } from 'vitest';
 
+/** A file to write. */
 export interface Block {
   language: string;
-  /** Of a file to write. */
-  file: string | undefined;
+  file: string;
   text: string;
 }
-
-const FENCE = /^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm;
-const blocksOf = (text: string): Block[] =>
-  [...text.matchAll(FENCE)].map(([, language, file, block]) => ({ language: language!, file, text: block! }));
 
 /** A section, with what is above the first one of its page. */
 export interface Section {
@@ -27,7 +23,7 @@ export interface Session {
   type(line: string): Promise<string>;
   /** Takes a block named `<language> <file>`. */
   write?(block: Block): void;
-  stop(): Promise<void>;
+  stop?(): Promise<void>;
 }
 
 /** What a comment `<!-- name: … -->` of a section says, or of its page. */
@@ -36,36 +32,45 @@ export const said = (name: string, { preamble, text }: Section): string | undefi
   return (comment.exec(text) ?? comment.exec(preamble))?.[1];
 };
 
+const FENCE = /^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm;
+
+/** A part of a page, with what its lines print now. */
+async function played(part: string, session: Session): Promise<string> {
+  let now = '';
+  let end = 0;
+  for (const { 0: fence, 1: language, 2: file, 3: text, index } of part.matchAll(FENCE)) {
+    if (file) session.write!({ language: language!, file, text: text! });
+    if (language !== 'console') continue;
+    now += `${part.slice(end, index)}\`\`\`console\n`;
+    for (const [line] of text!.matchAll(/^\$ .*$/gm)) now += `${line}\n${await session.type(line.slice(2))}`;
+    now += '```';
+    end = index + fence.length;
+  }
+  return now + part.slice(end);
+}
+
 const update = process.env.UPDATE_DOCS === '1';
 
 /** Declares a test for each section of a page. */
 export function page(path: string, open: (section: Section) => Session | Promise<Session>): void {
-  const all = readFileSync(path, 'utf8');
-  const [preamble = '', ...sections] = all.split(/^(?=## )/m);
-  const written = new Map<string, string>();
+  const [preamble = '', ...sections] = readFileSync(path, 'utf8').split(/^(?=## )/m);
+  const now = [preamble, ...sections];
   describe(preamble.split('\n')[0]!.replace(/^# /, ''), () => {
-    test.each(sections.map((text) => [text.slice(3, text.indexOf('\n')), text]))('%s', async (_, text) => {
-      const session = await open({ preamble, text });
-      try {
-        for (const block of [...blocksOf(preamble), ...blocksOf(text)]) {
-          if (block.file) session.write!(block);
-          if (block.language !== 'console') continue;
-          let shown = '';
-          for (const [line] of block.text.matchAll(/^\$ .*$/gm))
-            shown += `${line}\n${await session.type(line.slice(2))}`;
-          if (update) written.set(block.text, shown);
-          else expect(shown).toBe(block.text);
+    test.each(sections.map((text, at) => [text.slice(3, text.indexOf('\n')), text, at + 1] as const))(
+      '%s',
+      async (_, text, at) => {
+        const session = await open({ preamble, text });
+        try {
+          now[0] = await played(preamble, session);
+          now[at] = await played(text, session);
+          if (!update) expect(now[0] + now[at]).toBe(preamble + text);
+        } finally {
+          await session.stop?.();
         }
-      } finally {
-        await session.stop();
-      }
-    });
+      },
+    );
   });
   afterAll(() => {
-    if (!update) return;
-    const now = all.replace(FENCE, (fence, _language, _file, block) =>
-      fence.replace(`\n${block}`, () => `\n${written.get(block) ?? block}`),
-    );
-    writeFileSync(path, now);
+    if (update) writeFileSync(path, now.join(''));
   });
 }

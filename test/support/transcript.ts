@@ -70,7 +70,7 @@ class Shell implements Session {
   }
 
   write({ file, text }: Block): void {
-    const path = join(this.folder, file!);
+    const path = join(this.folder, file);
     mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, text, { mode: 0o600 });
   }
