@@ -266,3 +266,28 @@ export interface ImportOptions extends ReadOptions, SendOptions {
   /** The saved plan of the run. Its requests were recorded when the run began. */
   plan?: { run: string; digest: string; created_at: string } | undefined;
 }
+
+/** The defaults of the options of an import that are not numbers. Without a default, an option is absent. */
+export const DEFAULTS = {
+  wait: true,
+  invalid: 'none',
+  rejects: null,
+  outcomes: null,
+  changedOnly: false,
+  maxChanged: null,
+  trackKeys: false,
+  onFailure: 'stop',
+  checkProperties: false,
+  full: false,
+  resume: false,
+} as const satisfies Partial<ImportOptions>;
+
+type Defaulted = Pick<ImportOptions, keyof typeof DEFAULTS>;
+
+/** Adds defaults. */
+export const withDefaults = (given: { [K in keyof Defaulted]?: Defaulted[K] | undefined }): Defaulted => {
+  const names = Object.keys(DEFAULTS) as (keyof Defaulted)[];
+  return Object.fromEntries(
+    names.map((name) => [name, given[name] ?? DEFAULTS[name]]),
+  ) as unknown as Defaulted;
+};

@@ -1,12 +1,12 @@
 /** A request that carries out a saved plan, or continues a run: it has its inputs and most of its options from there. */
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
-import { type ImportOptions, importNumbers, type SendOptions, WORDS, wordOption } from '../options.js';
+import { type ImportOptions, importNumbers, type SendOptions } from '../options.js';
 import { mayContinue } from '../run/door.js';
 import { loadPlan, startOfPlan } from '../run/plan-file.js';
 import type { ImportDeps } from '../run/start.js';
 import { chooseRun, startOfRun } from '../run/start.js';
-import type { ImportRequest } from './import-request.js';
+import { checkSending, type ImportRequest } from './import-request.js';
 
 /** The options that may differ from those that it began with. */
 const CHANGES = [
@@ -24,7 +24,7 @@ const PLACES = 'plan run again files service stateDir state cwd threads signal a
  * @throws UsageError for an option that does not apply, a number out of range, or an unknown word
  */
 export function changesOf(request: Partial<ImportRequest>, cwd: string): Partial<ImportOptions> {
-  const { plan, run, rules = {}, where, onFailure, outcomes, ...others } = request;
+  const { plan, run, rules = {}, where, outcomes, ...others } = request;
   if (plan !== undefined && run !== undefined) throw new UsageError('plan and run cannot be combined');
   // On another machine, its private values are given again.
   const { set, ...fixed } = rules;
@@ -36,7 +36,7 @@ export function changesOf(request: Partial<ImportRequest>, cwd: string): Partial
       `${wrong[0]} does not apply here: the ${plan === undefined ? 'run' : 'plan'} has its own`,
     );
   }
-  if (onFailure !== undefined) wordOption<string>('onFailure', onFailure, WORDS.onFailure);
+  checkSending(request);
   const all = { ...request, ...importNumbers(request), outcomes: outcomes && resolve(cwd, outcomes) };
   return Object.fromEntries(
     CHANGES.flatMap((name) => (request[name] === undefined ? [] : [[name, all[name]]])),

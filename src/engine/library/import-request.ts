@@ -1,7 +1,6 @@
 /** The requests of the library, and how they become the options of an import, with checks and defaults. */
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
-import type { Bound } from '../options/bounds.js';
 import { dialectOptions } from '../options/dialect-options.js';
 import type { MappingRules } from '../options/mapping-rules.js';
 import {
@@ -10,6 +9,7 @@ import {
   type ReadOptions,
   type SendOptions,
   WORDS,
+  withDefaults,
   wordOption,
 } from '../options.js';
 import { cellType, factsOf, readMappings, statedBy, withMappings } from '../read/index.js';
@@ -160,7 +160,9 @@ export async function optionsOf(
   if (request.rejects !== undefined && paths.length > 1) {
     throw new UsageError('rejects takes one file, but there are several inputs');
   }
-  if (request.onFailure !== undefined) wordOption<string>('onFailure', request.onFailure, WORDS.onFailure);
+  if (request.maxChanged && request.changedOnly !== true)
+    throw new UsageError('maxChanged has no effect without changedOnly');
+  checkSending(request);
   if (request.skipLines !== undefined) wholeNumber(request.skipLines, 'skipLines', { least: 0 });
   for (const name of ['kind', 'format', 'shortRows'] as const) {
     if (named[name] !== undefined) wordOption<string>(name, named[name], WORDS[name]);
@@ -177,19 +179,9 @@ export async function optionsOf(
     rules: named.rules,
     stated: statedBy(files, rules),
     ...importNumbers(request),
-    wait: request.wait ?? true,
-    invalid: request.invalid ?? 'none',
-    rejects: request.rejects ?? null,
+    ...withDefaults(request),
     outcomes: request.outcomes == null ? null : resolve(cwd, request.outcomes),
-    changedOnly: request.changedOnly ?? false,
-    maxChanged: maxChangedOf(request),
-    trackKeys: request.trackKeys ?? false,
-    onFailure: request.onFailure ?? 'stop',
-    checkProperties: request.checkProperties ?? false,
-    full: request.full ?? false,
-    resume: request.resume ?? false,
-    failed: false,
-    dryRun,
+    ...{ failed: false, dryRun },
   };
 }
 
@@ -216,18 +208,13 @@ function checkContradictions({ include = [], exclude = [], ...rules }: Partial<M
     throw new UsageError(`rules: ${JSON.stringify(unsent[0])} is both mapped and excluded`);
 }
 
-/** Checks `maxChanged`. @throws UsageError if it is out of range, or given without `changedOnly` */
-function maxChangedOf({
-  maxChanged = null,
-  changedOnly,
-}: PlanRequest & Partial<ImportRequest>): Bound | null {
-  if (maxChanged === null) return null;
-  if (changedOnly !== true) throw new UsageError('maxChanged has no effect without changedOnly');
+/** @throws UsageError for an unknown word, or a bound that is out of range */
+export function checkSending({ onFailure, maxChanged }: Partial<ImportRequest>): void {
+  if (onFailure !== undefined) wordOption<string>('onFailure', onFailure, WORDS.onFailure);
+  if (!maxChanged) return;
   if ('rows' in maxChanged) wholeNumber(maxChanged.rows, 'maxChanged.rows', { least: 0 });
-  else if (!(maxChanged.percent >= 0 && maxChanged.percent <= 100)) {
+  else if (!(maxChanged.percent >= 0 && maxChanged.percent <= 100))
     throw new UsageError(`maxChanged.percent: ${maxChanged.percent} is not a number from 0 to 100`);
-  }
-  return maxChanged;
 }
 
 /** The name of `records` in reports. */

@@ -1,13 +1,14 @@
 /** The names of what an import is asked for. */
 import { DIALECT_OPTIONS, type DialectOptions } from '../options/dialect-options.js';
 import { type MappingRules, NO_RULES } from '../options/mapping-rules.js';
-import { IMPORT_NUMBERS } from '../options.js';
+import { DEFAULTS, IMPORT_NUMBERS } from '../options.js';
 import type { Names } from '../util/option-names.js';
 import type { ImportRequest, PlanRequest } from './import-request.js';
 
 /** Of both: the same request can be planned first, and then sent. */
 export const REQUEST_NAMES: Names<PlanRequest & ImportRequest> = {
   ...IMPORT_NUMBERS,
+  ...DEFAULTS,
   ...(Object.fromEntries(DIALECT_OPTIONS.map((name) => [name, true])) as Names<DialectOptions>),
   files: true,
   records: true,
@@ -29,21 +30,10 @@ export const REQUEST_NAMES: Names<PlanRequest & ImportRequest> = {
   service: true,
   stateDir: true,
   state: true,
-  wait: true,
-  invalid: true,
-  rejects: true,
-  outcomes: true,
-  changedOnly: true,
-  maxChanged: true,
-  trackKeys: true,
-  checkProperties: true,
-  onFailure: true,
-  full: true,
   plan: true,
   run: true,
   again: true,
   savePlan: true,
-  resume: true,
   threads: true,
   signal: true,
   abort: true,
