@@ -176,19 +176,18 @@ const isPartial = ({ rows, requests, notSent = [] }: Ending): boolean =>
       (isAccepted(r) && r.rows > 0 && (r.job === null || r.job.status === 'unknown')),
   );
 
-/**
- * The exit code (contract §7). If several apply, the first of 4, 6, 7, 3, 5. An interrupt always takes
- * precedence.
- */
+const EXITS: Partial<Record<RunStatus, ExitCode>> = {
+  failed: Exit.jobFailed,
+  held: Exit.held,
+  rejected: Exit.rejected,
+  partial: Exit.rejected,
+};
+
+/** The exit code (contract §7). If several apply, the first of 4, 6, 7, 3, 5. An interrupt always takes precedence. */
 export function exitOf(end: Ending): ExitCode {
-  const { failure } = end;
-  if (failure instanceof InterruptedError) return failure.exit;
-  if (failure && !(failure instanceof WaitTimeoutError)) {
-    return failure instanceof ProfilesError ? failure.exit : Exit.unexpected;
-  }
-  if (end.requests.ends.some(isFailed)) return Exit.jobFailed;
-  if (failure) return Exit.waiting;
-  if (end.mode === 'planned') return end.rows.rejected > 0 ? Exit.rejected : Exit.done;
-  if (end.mode === 'held') return Exit.held;
-  return end.mode === 'refused' || isPartial(end) ? Exit.rejected : Exit.done;
+  const { failure, mode, rows, requests } = end;
+  if (failure instanceof WaitTimeoutError && requests.ends.some(isFailed)) return Exit.jobFailed;
+  if (failure) return failure instanceof ProfilesError ? failure.exit : Exit.unexpected;
+  if (mode === 'planned' && rows.rejected > 0) return Exit.rejected;
+  return EXITS[statusOf(end)] ?? Exit.done;
 }
