@@ -73,7 +73,7 @@ describe('what is sent is what an import sends', () => {
     carry(...Object.keys(files), 'plan.json');
     const applied = await other.run('apply plan.json');
     const sent = bodies();
-    expect(sent.map((body) => body.split(' ')[1])).toEqual(planAt(desk).requests.map(({ sha256 }) => sha256));
+    expect(sent.map((body) => body.split(' ')[1])).toEqual(planAt(desk).requests.map(({ digest }) => digest));
     expect(sent.length).toBeGreaterThan(1);
     service.ledger.arrivals.length = 0;
     const imported = await run(line, { env: { PROFILES_STATE_DIR: scratch() } });
@@ -100,7 +100,7 @@ describe('what is sent is what an import sends', () => {
     text = plain(11);
     const applied = await other.run('apply plan.json');
     expect([applied.code, applied.summary!.rows.submitted], applied.stderr).toEqual([0, 11]);
-    expect(bodies()).toEqual(planAt(desk).requests.map(({ sha256 }) => `companies ${sha256}`));
+    expect(bodies()).toEqual(planAt(desk).requests.map(({ digest }) => `companies ${digest}`));
     // Or from a copy of it.
     text = 'gone';
     desk.write('copy.csv', plain(11));

@@ -11,8 +11,8 @@ const text = z.string();
 
 const range = {
   input: count.describe('Its place in inputs, from 0.'),
-  first_row: count.min(1).describe('From 1; rejected and unchanged rows count.'),
-  last_row: count.describe('Within the range.'),
+  first_row: count.describe('From 0; rejected and unchanged rows count.'),
+  end_row: count.describe('The row after its last one.'),
   first_line: count.describe('Where its first row begins; 0 where no row of the range is sent.'),
   last_line: count.describe('Where its last row begins.'),
 };
@@ -27,14 +27,14 @@ const requestSchema = z.strictObject({
     .describe('Ranges of further inputs that are in the same request.')
     .optional(),
   rows: count.describe('Items of the body. 0: nothing of the range is sent.'),
-  merged: count.describe('Rows that are merged into others of the same identifier.').optional(),
-  unchanged: count.describe('Rows that the service has as they are.').optional(),
+  merged: count.describe('Rows that are merged into others of the same identifier.'),
+  unchanged: count.describe('Rows that the service has as they are.'),
   rejected: z
     .literal(true)
     .describe('The service rejected these rows before, as they are. They are not sent.')
     .optional(),
   bytes: count.describe('Of the body.'),
-  sha256: sha256.describe('Of the body.'),
+  digest: sha256.describe('Of the body.'),
 });
 
 const columnSchema = z.strictObject({
@@ -50,7 +50,7 @@ const inputSchema = z.strictObject({
   kind: z.enum(KINDS),
   format: z.enum(FORMATS),
   bytes: count.describe('Size of the file.'),
-  sha256: sha256.describe('Of the file.'),
+  digest: sha256.describe('Of the file.'),
   read: count.describe('Rows.'),
   filtered: count.describe('Rows that where and limit leave out.'),
   rejected: count,

@@ -49,13 +49,13 @@ export async function startPlan(
  */
 export async function accountOf(
   scope: Scope,
-  inputs: readonly { sha256: string }[],
+  inputs: readonly { digest: string }[],
   { tokenHash }: Pick<ImportDeps, 'tokenHash'>,
 ): Promise<Pick<SavedPlan, 'account' | 'account_hash'>> {
   if (!tokenHash) return { account: scope.account };
   return {
     account: null,
-    account_hash: await tokenHash([scope.base_url, ...inputs.map(({ sha256 }) => sha256)]),
+    account_hash: await tokenHash([scope.base_url, ...inputs.map(({ digest }) => digest)]),
   };
 }
 

@@ -1,7 +1,6 @@
 /**
  * Scans the inputs of a session and makes its plan, also as a document, and as the requests of the run that carries it out
- * (contract §3 "Review before sending"). In a document, rows count from 1 and `last_row` is inclusive; in a run, rows count
- * from 0 and `end_row` is exclusive.
+ * (contract §3 "Review before sending").
  */
 
 import type { ImportEvent } from '../events.js';
@@ -135,7 +134,7 @@ async function documentOf(
   { number, marks }: PlanStart,
 ): Promise<SavedPlan> {
   const inputs = scanned.inputs.map(({ opened: { path, kind, format }, scan }) => ({
-    ...{ path, kind, format, bytes: scan.size, sha256: scan.digest },
+    ...{ path, kind, format, bytes: scan.size, digest: scan.digest },
     ...scan.rows,
     types: scan.schema.types,
     // Reasons are left out, because they quote cells.
@@ -180,23 +179,18 @@ async function addOffsets(requests: SavedRequest[], { inputs }: Scanned, signal:
   }
 }
 
-/** A request as a plan has it. */
+/** A request as a plan has it: what is recorded of it, without what is the same for all that were not sent yet. */
 function savedRequest(chunk: Chunk): SavedRequest {
-  const [first, ...more] = rangesToRecord(chunk).map(({ input, first_row, end_row, rows, ...lines }) => ({
-    ...{ input, first_row: first_row + 1, last_row: end_row, ...lines, rows },
-  }));
+  const [first, ...more] = rangesToRecord(chunk);
   const { rows: _, ...range } = first!;
   const { rows, merged, unchanged, bytes, digest } = prepare(chunk).content;
   return {
     ...range,
     offset: undefined, // its place among the others
     ...(more.length > 0 && { more }),
-    rows,
-    ...(merged > 0 && { merged }),
-    ...(unchanged > 0 && { unchanged }),
+    ...{ rows, merged, unchanged },
     ...(chunk.rejected !== null && { rejected: true as const }),
-    bytes,
-    sha256: digest,
+    ...{ bytes, digest },
   };
 }
 
@@ -221,24 +215,14 @@ export function runPlanned(
   return { requests: requests.map(recordOf), made: again ? null : { plan: run, at: created_at, after } };
 }
 
-type SavedRange = NonNullable<SavedRequest['more']>[number];
-
-const rangeOf = ({ input, first_row, last_row, first_line, last_line, rows }: SavedRange) => ({
-  ...{ input, first_row: first_row - 1, end_row: last_row, first_line, last_line, rows },
-});
-
 /** A request of a plan as its run records it, before it is sent. */
-const recordOf = (request: SavedRequest, index: number): RequestRecord => ({
-  ...rangeOf(request),
+const recordOf = (
+  { offset: _, rejected: _r, more = [], ...request }: SavedRequest,
+  index: number,
+): RequestRecord => ({
   ...UNTRIED,
-  seq: index + 1,
-  parent: null,
-  more: (request.more ?? []).map(rangeOf),
-  merged: request.merged ?? 0,
-  unchanged: request.unchanged ?? 0,
+  ...request,
+  ...{ more, seq: index + 1, parent: null },
   ...{ left_out: 0, left_out_by: null, overtaken: 0, doubtful: 0 },
-  bytes: request.bytes,
-  digest: request.sha256,
-  state: 'withdrawn',
-  reason: 'planned',
+  ...{ state: 'withdrawn', reason: 'planned' },
 });

@@ -46,9 +46,7 @@ export function recordedInPlan({ run, item_format, inputs }: SavedPlan): Recorde
   const missing = (path: string) => ({ problem: { code: 'plan_input', path } }) as const;
   return {
     ...{ run, item_format, name: 'the plan', missing },
-    inputs: inputs.map(({ path, kind, format, sha256: digest, types }) => ({
-      ...{ path, kind, format, digest, types: types as CellType[] },
-    })),
+    inputs: inputs as (SavedPlan['inputs'][number] & RecordedInput)[],
     otherwise: 'name the file that the plan was made of, or make a new plan',
     changed: (index, { scan }) => {
       const { path, bytes } = inputs[index]!;

@@ -33,7 +33,7 @@ const plan: SavedPlan = sealed({
       kind: 'companies',
       format: 'csv',
       bytes: 60,
-      sha256: 'a'.repeat(64),
+      digest: 'a'.repeat(64),
       read: 3,
       filtered: 0,
       rejected: 0,
@@ -42,15 +42,17 @@ const plan: SavedPlan = sealed({
     },
   ],
   requests: [
-    request({ first_row: 1, last_row: 2, first_line: 2, last_line: 3, rows: 2 }),
-    request({ first_row: 3, last_row: 3, first_line: 4, last_line: 4, rows: 1 }),
+    request({ first_row: 0, end_row: 2, first_line: 2, last_line: 3, rows: 2 }),
+    request({ first_row: 2, end_row: 3, first_line: 4, last_line: 4, rows: 1 }),
   ],
   run: '20261120-101500-x7k2',
   created_at: '2026-11-20T10:15:00.000Z',
 });
 
-function request(where: Omit<SavedPlan['requests'][number], 'input' | 'bytes' | 'sha256'>) {
-  return { input: 0, ...where, bytes: 100, sha256: 'b'.repeat(64) };
+function request(
+  where: Omit<SavedPlan['requests'][number], 'input' | 'bytes' | 'digest' | 'merged' | 'unchanged'>,
+) {
+  return { input: 0, ...where, merged: 0, unchanged: 0, bytes: 100, digest: 'b'.repeat(64) };
 }
 
 const read = (value: unknown): Promise<SavedPlan> =>
@@ -90,9 +92,9 @@ const edits: Record<string, Partial<SavedPlan>> = {
   'the host': { base_url: 'https://evil.example.com' },
   'an option': { options: { ...plan.options, chunkSize: 3 } },
   'a type': { inputs: [{ ...input, types: ['string', 'string'] }] },
-  'the digest of an input': { inputs: [{ ...input, sha256: 'c'.repeat(64) }] },
-  'the digest of a body': { requests: [{ ...first, sha256: 'c'.repeat(64) }, second] },
-  'the rows of a request': { requests: [{ ...first, last_row: 3 }, second] },
+  'the digest of an input': { inputs: [{ ...input, digest: 'c'.repeat(64) }] },
+  'the digest of a body': { requests: [{ ...first, digest: 'c'.repeat(64) }, second] },
+  'the rows of a request': { requests: [{ ...first, end_row: 3 }, second] },
   'an offset': { requests: [{ ...first, offset: 12 }, second] },
   'a request less': { requests: [first] },
   'the order of requests': { requests: [second, first] },
