@@ -29,10 +29,6 @@ export const IMPORT_NUMBERS = {
   chunkBytes: { unit: 'bytes', least: 1, default: 4 * MIB },
   concurrency: { unit: 'count', least: 1, default: 1 },
   maxCellBytes: { unit: 'bytes', least: 1, default: MIB },
-  // As many as a spreadsheet holds. Each column takes some 5 KB of memory.
-  maxColumns: { unit: 'count', least: 1, most: 100_000, default: 16_384 },
-  // Values are walked and written by recursion, which has room for several times the most.
-  maxDepth: { unit: 'count', least: 1, most: 1_000, default: 64 },
   retries: { unit: 'count', least: 0, default: 5 },
   retryDelayMs: { unit: 'ms', least: 0, default: SECOND },
   maxRetryAfterMs: { unit: 'ms', least: 0, default: 5 * MINUTE },
@@ -143,10 +139,6 @@ export interface ReadOptions extends DialectOptions {
   roundNumbers?: boolean | undefined;
   /** Longest cell, in bytes of UTF-8. Default 1 MiB. */
   maxCellBytes: number;
-  /** The most columns of an input, and keys of a JSON item. Default 16,384, at most 100,000. */
-  maxColumns: number;
-  /** The most levels of arrays and objects in a value. Default 64, at most 1,000. */
-  maxDepth: number;
   /** Rules for columns. */
   rules: MappingRules;
   /**

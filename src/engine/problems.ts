@@ -58,10 +58,6 @@ export type Problem =
   | { code: 'both_kinds' }
   /** A JSON item is too long. */
   | { code: 'item_too_long'; maxBytes: number }
-  /** More columns or keys than allowed; `columns` would allow them. */
-  | { code: 'too_many_columns'; columns: number }
-  /** An item has more keys, or a value more levels, than the option allows. */
-  | { code: 'over_limit'; option: 'maxColumns' | 'maxDepth'; needed: number }
   /** A cell is too long. */
   | { code: 'cell_too_long'; maxBytes: number }
   /** A quote is never closed. */

@@ -28,10 +28,6 @@ const CASES: {
     },
     'choose the encoding in which the line reads right:\n--encoding windows-1252  c1,Café\n--encoding iso-8859-2    c1,Cafĕ',
   ],
-  too_many_columns: [
-    { columns: 20_000 },
-    'leave some out of the export; for a CSV, check that its delimiter is the right one; to read them all:\n  profiles import -o max_columns=20000',
-  ],
   other_delimiter: [
     { path: 'a.csv', delimiter: '\u0001' },
     'if "\\x01" separates its columns:\n  profiles import a.csv --delimiter \'\\x01\'',
@@ -337,14 +333,6 @@ describe('rows are invalid, and nothing was sent', () => {
     const causes: Problem[] = [{ code: 'stray_quotes' }, { code: 'white_space' }, { code: 'stray_quotes' }];
     expect(nextOf('import a.csv', rejected(causes))).toEqual([
       'import again with what reads the rejected rows: profiles import a.csv --lenient-quotes --trim',
-    ]);
-  });
-
-  test('of a setting, the value that is enough for all causes replaces the one that was typed', () => {
-    const deeper = (needed: number) => ({ code: 'over_limit', option: 'maxDepth', needed }) as const;
-    const causes = [deeper(70), deeper(90), deeper(80)];
-    expect(nextOf('import a.json -o max_depth=65 -o max_columns=9', rejected(causes))).toEqual([
-      'import again with what reads the rejected rows: profiles import a.json -o max_columns=9 -o max_depth=90',
     ]);
   });
 });

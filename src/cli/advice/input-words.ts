@@ -1,7 +1,7 @@
 /** What helps with problems of inputs, columns, and cells: hints with the flags for them. */
 
 import { ID_FIELD, type Kind, SOME_ZONE } from '../../engine/model.js';
-import type { ColumnRule, ProblemOf, Reading } from '../../engine/problems.js';
+import type { ColumnRule, Reading } from '../../engine/problems.js';
 import type { Commands } from './commands.js';
 import type { Dictionary, Line, Words } from './hint.js';
 import { shellWord } from './shell.js';
@@ -17,12 +17,6 @@ const flags = (name: string, values: readonly string[]): string =>
   values.map((value) => `--${name} ${shellWord(value)}`).join(' ');
 const flag = (name: string, value: string): string => flags(name, [value]);
 const typeFlag = (column: string, type: string): string => flag('type', `${column}=${type}`);
-
-/** The setting with which the rows beyond a limit are read. */
-export const limitFlags = ({ option, needed }: ProblemOf<'over_limit'>): string[] => [
-  '-o',
-  `${option === 'maxColumns' ? 'max_columns' : 'max_depth'}=${needed}`,
-];
 
 /** The flags that give a column one of the types that its text would fit. */
 export const suggestedLines = (column: string, types: readonly string[]): string[] =>

@@ -7,7 +7,6 @@ import { hasEnded } from '../../engine/service/names.js';
 import { count } from '../../engine/util/numbers.js';
 import type { Commands } from './commands.js';
 import { type Command, commandText } from './hint.js';
-import { limitFlags } from './input-words.js';
 import { shellWord } from './shell.js';
 
 export interface Step {
@@ -134,17 +133,11 @@ function sendHeld({ run, plan }: Summary, known: Known): Command[] {
 function readInvalid({ status, rows, causes, files }: Summary, { plan, ...known }: Known): Command[] {
   const saved = plan === undefined ? [] : ['--save-plan', plan];
   const all = rows.read - rows.filtered;
-  const flags = new Map<string, string[]>();
-  for (const { problem, rows } of causes.toSorted((a, b) => neededBy(a) - neededBy(b))) {
-    const words = problem ? readingFlags(problem, rows === all) : [];
-    // Of a setting, the largest value is enough for all causes.
-    const key = problem?.code === 'over_limit' ? problem.option : words.join(' ');
-    if (words.length > 0) flags.set(key, words);
-  }
-  if (flags.size > 0) {
+  const needed = causes.map(({ problem, rows }) => (problem ? readingFlags(problem, rows === all) : []));
+  const flags = [...new Map(needed.map((words) => [words.join(' '), words])).values()].flat();
+  if (flags.length > 0) {
     const dry = status === 'planned' && plan === undefined ? ['--dry-run'] : saved;
-    const what = 'import again with what reads the rejected rows';
-    return sendAll(known, what, [...dry, ...[...flags.values()].flat()]);
+    return sendAll(known, 'import again with what reads the rejected rows', [...dry, ...flags]);
   }
   if (all - rows.rejected <= 0) {
     const names = files.map(({ path }) => shellWord(path)).join(' and ');
@@ -154,12 +147,8 @@ function readInvalid({ status, rows, causes, files }: Summary, { plan, ...known 
   return sendAll(known, `${valid}, and keep the others in the rejects file`, [...saved, '--skip-invalid']);
 }
 
-const neededBy = ({ problem }: Summary['causes'][number]): number =>
-  problem?.code === 'over_limit' ? problem.needed : 0;
-
 /** The flags with which the rows of a cause are read, and every other row as before. @param isOfAll whether these are all rows */
 function readingFlags(problem: Problem, isOfAll: boolean): string[] {
-  if (problem.code === 'over_limit') return limitFlags(problem);
   if (problem.code === 'stray_quotes') return ['--lenient-quotes'];
   if (problem.code === 'white_space') return ['--trim'];
   if (problem.code !== 'cells_of_other_type') return [];

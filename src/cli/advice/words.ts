@@ -4,13 +4,12 @@
  */
 
 import type { ProfilesError } from '../../engine/errors.js';
-import { NUMBERS } from '../../engine/options.js';
 import type { Problem, Warning } from '../../engine/problems.js';
 import { formatDuration } from '../../engine/util/duration.js';
 import { type Commands, commandsOf } from './commands.js';
 import { type Dictionary, hintOf, hintText, type Line, type Said, type Words } from './hint.js';
 import HINTS from './hints.json' with { type: 'json' };
-import { INPUT_WORDS, limitFlags } from './input-words.js';
+import { INPUT_WORDS } from './input-words.js';
 import { shellWord } from './shell.js';
 
 const STATE_FOLDER = {
@@ -52,12 +51,6 @@ const WORDS: Dictionary = {
   ...HINTS,
   ...INPUT_WORDS,
 
-  too_many_columns: ({ columns }) => {
-    const cut = 'leave some out of the export; for a CSV, check that its delimiter is the right one';
-    if (columns > NUMBERS.maxColumns.most) return cut;
-    return { do: `${cut}; to read them all`, again: { plus: ['-o', `max_columns=${columns}`] } };
-  },
-  over_limit: (problem) => `${limitFlags(problem).join(' ')} reads them`,
   no_input: ({ path, what }) =>
     what === 'plan'
       ? { do: 'to send it', run: ['apply', path] }

@@ -236,16 +236,11 @@ function flagsIn(options: ImportOptions): string[] | null {
     type: { ...Object.fromEntries(types), ...(!infer && { '*': 'string' }) },
     allow_id: allowIds && [...allowIds],
   };
-  const { maxCellBytes, maxColumns, maxDepth } = NUMBERS;
-  const limits = [
-    ['max_cell', options.maxCellBytes, maxCellBytes.default],
-    ['max_columns', options.maxColumns, maxColumns.default],
-    ['max_depth', options.maxDepth, maxDepth.default],
-  ] as const;
+  const isUsual = options.maxCellBytes === NUMBERS.maxCellBytes.default;
   return [
     ...flagsOf(mapping),
     ...(userId === undefined ? [] : ['--user-id', userId]),
-    ...limits.flatMap(([key, value, usual]) => (value === usual ? [] : ['-o', `${key}=${value}`])),
+    ...(isUsual ? [] : ['-o', `max_cell=${options.maxCellBytes}`]),
     ...(limit === undefined ? [] : ['--limit', String(limit)]),
     ...(changedOnly ? ['--changed-only'] : []),
   ];

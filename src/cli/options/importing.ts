@@ -37,8 +37,6 @@ export const READING = {
   userId: fact(COLUMN, { otherwise: 'user_id', complete: 'columns' }),
   companyId: rule(COLUMN, { otherwise: 'company_id', complete: 'columns', engine: true }),
   maxCell: numberSetting('maxCellBytes'),
-  maxColumns: numberSetting('maxColumns'),
-  maxDepth: numberSetting('maxDepth'),
 } as const satisfies Table;
 
 /** Which rows are used. */

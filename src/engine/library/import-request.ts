@@ -243,7 +243,7 @@ function inputsOf(request: ReadRequest): string[] {
   return [RECORDS];
 }
 
-type Named = Omit<ReadOptions, 'paths' | 'rules' | 'maxCellBytes' | 'maxColumns' | 'maxDepth'>;
+type Named = Omit<ReadOptions, 'paths' | 'rules' | 'maxCellBytes'>;
 
 const given = (named: { [K in keyof Named]?: Named[K] | undefined }): Named =>
   Object.fromEntries(Object.entries(named).filter(([, value]) => value !== undefined));

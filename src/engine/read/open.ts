@@ -46,11 +46,11 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
   for (const rules of [options.rules, ...KINDS.map((kind) => options.byKind?.[kind]?.rules)]) {
     if (rules) await loadConversions(rules);
   }
-  const { maxCellBytes, maxColumns, maxDepth, rules, decidedTypes } = options;
+  const { maxCellBytes, rules, decidedTypes } = options;
   const { where = [], limit = null, roundNumbers = false } = options;
   const file: InputFile = {
     ...{ ...source, rules, constants: [], decidedTypes, again, isRejects, stamp },
-    ...{ maxCellBytes, maxColumns, maxDepth, roundNumbers },
+    ...{ ...DEFAULT_LIMITS, maxCellBytes, roundNumbers },
     format: binary ?? textFormat(options, head!.text),
     encoding: head?.encoding ?? 'utf-8',
     compression: head?.compression ?? null,

@@ -31,16 +31,7 @@ export interface InputOptions extends Omit<ReadOptions, 'paths'> {
 export interface AgainOptions
   extends Pick<
     InputOptions,
-    | 'kind'
-    | 'id'
-    | 'userId'
-    | 'companyId'
-    | 'rules'
-    | 'byKind'
-    | 'maxCellBytes'
-    | 'maxColumns'
-    | 'maxDepth'
-    | 'excelText'
+    'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind' | 'maxCellBytes' | 'excelText'
   > {
   again: Again | undefined;
 }

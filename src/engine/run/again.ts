@@ -31,7 +31,7 @@ export async function readAgain(
   options: ImportOptions,
   state: State,
 ): Promise<AgainOptions> {
-  const { rules, byKind, maxCellBytes, maxColumns, maxDepth, excelText, stated } = options;
+  const { rules, byKind, maxCellBytes, excelText, stated } = options;
   const location = resolve(cwd, path);
   const known = found.run === null ? [] : await state.rejects.ofRun(found.run);
   const chosen = chooseInput(known, found, location);
@@ -39,9 +39,8 @@ export async function readAgain(
   const record = chosen ?? beside;
   if (record === null) {
     const { kind, id, userId, companyId } = options;
-    const limits = { maxCellBytes, maxColumns, maxDepth };
     if (stated?.columns)
-      return { kind, id, userId, companyId, rules, byKind, ...limits, excelText, again: undefined };
+      return { kind, id, userId, companyId, rules, byKind, maxCellBytes, excelText, again: undefined };
     const why =
       known.length > 0
         ? `may hold rows of ${known.length} files of run ${found.run}`
@@ -67,8 +66,6 @@ export async function readAgain(
     byKind: undefined,
     rules: { ...mergeRules(reading.rules as MappingRules, own), set },
     maxCellBytes: Math.max(maxCellBytes, reading.maxCellBytes),
-    maxColumns: Math.max(maxColumns, reading.maxColumns),
-    maxDepth: Math.max(maxDepth, reading.maxDepth),
     excelText: excelText || reading.excelText,
     again: {
       runs: [...new Set(parts.flatMap(({ run, owner }) => [run, owner]))],

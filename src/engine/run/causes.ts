@@ -12,7 +12,6 @@ import {
   isAfterQuote,
   isBehindBackslash,
   isShortRow,
-  limitIn,
   type OpenedInput,
   partsOf,
   quoted,
@@ -163,8 +162,6 @@ function adviceFor(reason: string, optional: boolean): Problem | undefined {
   if (isAfterQuote(reason)) return { code: 'stray_quotes' };
   if (isShortRow(reason)) return { code: 'short_rows' };
   if (/ cannot be represented exactly as a number; /.test(reason)) return { code: 'inexact_number' };
-  const limit = limitIn(reason);
-  if (limit) return limit;
   const [, text] = / is "([^"]*)", which stands for a missing value$/.exec(reason) ?? [];
   return text === undefined ? undefined : { code: 'missing_value', texts: [text], optional };
 }
@@ -173,8 +170,6 @@ function adviceFor(reason: string, optional: boolean): Problem | undefined {
 function joined(before: Problem | undefined, now: Problem | undefined): Problem | undefined {
   if (before?.code === 'missing_value' && now?.code === 'missing_value')
     return { ...before, texts: [...new Set([...before.texts, ...now.texts])].slice(0, MOST_LISTED) };
-  if (before?.code === 'over_limit' && now?.code === 'over_limit')
-    return { ...before, needed: Math.max(before.needed, now.needed) };
   return before;
 }
 

@@ -28,8 +28,6 @@ const reading = z.strictObject({
   companyId: text.nullable(),
   rules,
   maxCellBytes: z.int().min(1),
-  maxColumns: z.int().min(1),
-  maxDepth: z.int().min(1),
   excelText: z.boolean().optional(),
 });
 

@@ -30,12 +30,12 @@ export function identityOf(
 ): string {
   const { kind, id, companyId, userId, byKind, rules } = options;
   const { format, encoding, sheet, jsonPath, roundNumbers = false } = options;
-  const { where = [], limit, maxCellBytes, maxColumns, maxDepth, chunkBytes } = options;
+  const { where = [], limit, maxCellBytes, chunkBytes } = options;
   const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
   const mapping = [kind, id, companyId, userId, byKind, rules];
   const reading = [format, encoding, sheet, jsonPath, roundNumbers, dialectOptions(options)];
   // These limits decide which rows are invalid. With different limits, sent and rejected rows would overlap.
-  const bounds = [maxCellBytes, maxColumns, maxDepth, chunkBytes];
+  const bounds = [maxCellBytes, chunkBytes];
   const all = [content, mapping, reading, bounds, where, limit];
   return createHash('sha256').update(JSON.stringify(all)).digest('hex');
 }

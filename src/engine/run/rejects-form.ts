@@ -122,8 +122,7 @@ export function readingOf(
   types: readonly MappingRules['types'][number][1][],
   key: string,
 ): Reading {
-  const { path, kind, idColumn: id, companyIdColumn: companyId, rules, targets, csv } = input;
-  const { maxCellBytes, maxColumns, maxDepth } = input;
+  const { path, kind, idColumn: id, companyIdColumn: companyId, rules, targets, csv, maxCellBytes } = input;
   const decided = targets.flatMap(({ role, column }, index): MappingRules['types'][number][] =>
     role === 'metadata' && types[index] !== undefined ? [[column, types[index]]] : [],
   );
@@ -131,7 +130,7 @@ export function readingOf(
   const pinned = rules.types.filter(([, type]) => type !== 'auto');
   const set = rules.set.map(([name, value]) => [name, digestOf(name, value, key)] as const);
   return {
-    ...{ path, kind, id, companyId, maxCellBytes, maxColumns, maxDepth, excelText: csv?.excelText },
+    ...{ path, kind, id, companyId, maxCellBytes, excelText: csv?.excelText },
     columns: targets.map(({ column }) => column).filter((column) => !column.startsWith(OWN_PREFIX)),
     rules: { ...rules, set, types: [...new Map([...decided, ...pinned])] },
   };

@@ -3,7 +3,6 @@ import { describe, expect, it } from 'vitest';
 import { RunRequests } from '../../../src/engine/model/run-requests.js';
 import type { RejectedRow, RejectionCause } from '../../../src/engine/model.js';
 import { CauseTotals } from '../../../src/engine/run/causes.js';
-import { grouped } from '../../../src/engine/util/numbers.js';
 import { aRequest } from '../../support/reports.js';
 import { times } from '../../support/times.js';
 import { file, open, read } from '../read/reading.js';
@@ -112,7 +111,6 @@ describe('rows of one column and one cause are one', () => {
     ['a.csv', 'company_id,a,b\n1,x\n', 'short_rows'],
     ['a.csv', 'company_id,name\nc1,"Acme \\"East\\""\n', 'backslash_escapes'],
     ['a.csv', 'company_id,name\nNULL,x\n', 'missing_value'],
-    ['a.ndjson', `{"company_id":"1","v":${'['.repeat(65)}${']'.repeat(65)}}\n`, 'over_limit'],
     ['a.ndjson', '{"company_id":"1","v":12345678901234567891}\n', 'inexact_number'],
     ['a.ndjson', '{"company_id":"1","metadata":{"v":1.2345678901234567891}}\n', 'inexact_number'],
   ])('with the flag that helps, as a reader says why: %s %j', async (name, text, code) => {
@@ -143,12 +141,6 @@ describe('rows of one column and one cause are one', () => {
       [row(2, 'v: 12345678901234567891 cannot be represented exactly as a number; write it in quotes')],
       { code: 'inexact_number' },
     ],
-    [
-      'more keys, by as many as one of them needs',
-      [17_001, 17_003, 17_002].map((keys) => row(keys, `has ${grouped(keys)} keys, more than 16,384`)),
-      { code: 'over_limit', option: 'maxColumns', needed: 17_003 },
-    ],
-    ['more keys than can be allowed', [row(2, 'has 200,000 keys, more than 16,384')], undefined],
     ['white space', [misfit(2, ' 1'), misfit(3, '2 ')], { code: 'white_space' }],
     [
       'a date among others',

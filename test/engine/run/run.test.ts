@@ -127,8 +127,6 @@ describe('identityOf', () => {
     ["--type '*=string'", () => identityOf(scope, inputs, withRules({ infer: false }))],
     ['--empty', () => identityOf(scope, inputs, withRules({ empty: 'null' }))],
     ['-o max_cell', () => identityOf(scope, inputs, { ...OPTIONS, maxCellBytes: 1_000 })],
-    ['-o max_columns', () => identityOf(scope, inputs, { ...OPTIONS, maxColumns: 9 })],
-    ['-o max_depth', () => identityOf(scope, inputs, { ...OPTIONS, maxDepth: 9 })],
     ['-o chunk_bytes', () => identityOf(scope, inputs, { ...OPTIONS, chunkBytes: 1_000 })],
   ])('%s makes it another import', (_name, now) => {
     expect(now()).not.toBe(before);

@@ -3,7 +3,7 @@ import { InputError } from '../../errors.js';
 import type { Format } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { formatSize } from '../../util/size.js';
-import { tooManyColumns, tooWide } from '../limits.js';
+import { DEFAULT_LIMITS, tooManyColumns, tooWide } from '../limits.js';
 import { givenNames } from '../mapping/identity.js';
 import { HEAD_BYTES, lineEnds } from '../text/head.js';
 import type { InputOptions } from '../types.js';
@@ -78,19 +78,18 @@ function askedOf({ text }: HeadText, options: InputOptions): AskedDialect {
  * @throws UsageError; InputError for a quote or a cell that does not end within its limit
  */
 function headerIn(head: HeadText, options: InputOptions, format: Format, skipLines?: number): Header | null {
-  const { path, maxCellBytes, maxColumns } = options;
+  const { path, maxCellBytes } = options;
   const asked = askedOf(head, options);
   if (skipLines !== undefined) asked.skipLines = skipLines;
   const names = ['user_id', 'company_id', ...givenNames(options)];
   const delimiter = asked.delimiter ?? (format === 'tsv' ? '\t' : findDelimiter(head, names, asked));
-  const form = { path, maxCellBytes, maxColumns, dialect: { ...asked, delimiter } };
+  const form = { ...DEFAULT_LIMITS, path, maxCellBytes, dialect: { ...asked, delimiter } };
   // Most headers end within the first bytes.
   const start = { text: head.text.subarray(0, 4096), whole: false };
   const row = firstRows(start, form)[0] ?? firstRows(head, form)[0];
   if (!row) return null;
   const { cells, line, reason } = row;
-  // At least as many as there are: it also counts delimiters in quotes.
-  if (reason === tooWide(form)) throw tooManyColumns(form, cells[0]!.split(delimiter).length, line);
+  if (reason === tooWide(form)) throw tooManyColumns(form, line);
   if (reason !== null) {
     throw new InputError('text follows the closing quote of a cell in the header', {
       file: path,

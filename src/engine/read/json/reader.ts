@@ -4,7 +4,6 @@ import { InputError, UsageError } from '../../errors.js';
 import type { Kind } from '../../model.js';
 import { isObject } from '../../util/json-object.js';
 import type { InputFormat } from '../format.js';
-import { limitIn } from '../limits.js';
 import { identify, inArray } from '../mapping/identity.js';
 import { METADATA } from '../mapping/targets.js';
 import type { Rows } from '../rows.js';
@@ -115,12 +114,10 @@ async function firstFields(
   for (let number = 0; number < batch.lines.length; number++) {
     const { value, excess } = read(number);
     if (excess !== null) {
-      const limit = limitIn(excess);
       refused ??= new InputError(`an item ${excess}`, {
         file: opened.path,
         line: batch.fileLines![number]!,
         hint: 'leave some keys out, or make it flatter',
-        ...(limit && { problem: { code: 'too_many_columns', columns: limit.needed } }),
       });
     }
     if (!isObject(value)) continue;

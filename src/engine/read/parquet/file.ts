@@ -55,7 +55,7 @@ export async function openParquet(source: SourceFile & Pick<Limits, 'maxColumns'
     const bytes = { byteLength: size, slice };
     const metadata = await parquetMetadataAsync(bytes, { geoparquet: false });
     const stored = metadata.schema.filter(({ type }) => type !== undefined).length;
-    if (stored > maxColumns) throw tooManyColumns({ path, maxColumns }, stored);
+    if (stored > maxColumns) throw tooManyColumns({ path, maxColumns });
     const { row_groups: groups } = metadata;
     let first = 0;
     const columns = withValues(parquetSchema(metadata).children).map((node) => {

@@ -88,7 +88,7 @@ export async function sheetTable(
           hint: `delete what is in ${columnName(cells.length - 1)}${line}, or name the columns before it`,
         });
       }
-      if (cells.length > maxColumns) throw tooManyColumns({ path, maxColumns }, cells.length, line);
+      if (cells.length > maxColumns) throw tooManyColumns({ path, maxColumns }, line);
       return header;
     },
     below: ({ line, cells }) =>
