@@ -1,9 +1,7 @@
 /**
  * `profiles completion <shell>`: prints a script for the shell, which calls a hidden command at each Tab. That says what can
- * be typed next: from the command tree, the table of options, the config file, and the columns of an input.
+ * be typed next: from the command tree, the table of options, and the config file.
  */
-import { existsSync } from 'node:fs';
-import { resolve } from 'node:path';
 import type { Command } from 'commander';
 import { LOOKUP_LISTS } from '../../engine/service/names.js';
 import { readSmallFile } from '../../engine/util/read-small-file.js';
@@ -54,12 +52,6 @@ const WORD = /(?:[^\s'"\\]|\\.|'[^']*(?:'|$)|"(?:\\.|[^"\\])*(?:"|\\?$)|\\$)+/gs
 const PART = /'([^']*)(?:'|$)|"((?:\\.|[^"\\])*)(?:"|(\\?)$)|\\(.)|(?:[^'"\\]+|\\$)/gs;
 
 /**
- * In zsh, a colon ends a value and starts its description unless it is escaped, and names of columns may have colons.
- * The script of tab 0.0.22 loses the backslash: zsh 5.9 would complete `size` for `size:2024`.
- */
-const ZSH_COLON = { theirs: '{comp//:/\\:}', ours: '{comp//:/\\\\:}' };
-
-/**
  * The completion script for a shell, without a line break at the end. bash has its own script, because the one of
  * `@bomb.sh/tab` needs the bash-completion package, evaluates what is being typed, declares read-only variables (so it
  * cannot be loaded twice), and never completes a file name.
@@ -78,7 +70,7 @@ async function scriptFor(shell: (typeof SHELLS)[number]): Promise<string> {
   } finally {
     console.log = log;
   }
-  return text.trimEnd().replace(ZSH_COLON.theirs, ZSH_COLON.ours);
+  return text.trimEnd();
 }
 
 type Suggestion = readonly [value: string, description: string];
@@ -86,11 +78,8 @@ type Suggestion = readonly [value: string, description: string];
 /** Where a typed line ends. `operands`: arguments of the command so far. */
 type Position = { command: Command; operands: string[]; context: Context };
 
-/**
- * Some shells expand completions like typed words. Columns come from a file, so values with
- * characters that a shell may interpret are not suggested.
- */
-const isPlain = (value: string): boolean => /^[\p{L}\p{M}\p{N}_.:@%+=/-]+$/u.test(value);
+/** Some shells expand completions like typed words, so values with characters that they may interpret are not suggested. */
+const isPlain = (value: string): boolean => /^[\w.=-]+$/.test(value);
 
 /** Bits of a directive, which the scripts of cobra and `@bomb.sh/tab` read. */
 const DIRECTIVE = { noSpace: 2, noFiles: 4 };
@@ -143,7 +132,7 @@ async function suggest(words: readonly string[], { command: running, load }: Tre
   const files = option
     ? option.type.kind === 'path' || option.complete === 'folders'
     : !isFlag && takesFile(at);
-  const isOpen = option?.complete === 'column=' || option?.complete === 'settings'; // the value is not whole
+  const isOpen = option?.complete === 'settings'; // its value follows
   return {
     values: (await look()).filter(([each]) => each.startsWith(current) && isPlain(each)),
     directive: (isOpen ? DIRECTIVE.noSpace : 0) + (files ? 0 : DIRECTIVE.noFiles),
@@ -173,9 +162,6 @@ type Find = (at: Position) => Promise<Suggestion[]> | Suggestion[];
 const SOURCES: Readonly<Record<NonNullable<table.Entry['complete']>, Find>> = {
   settings: ({ command }) =>
     table.settingsOf(table.pathOf(command)).map(({ key, summary }) => [`${key}=`, summary]),
-  // The user types the value after the `=`.
-  'column=': async (at) => named((await columns(at)).map((column) => `${column}=`)),
-  columns: async (at) => named(await columns(at)),
   accounts: async ({ context }) => named(Object.keys((await config(context)).accounts ?? {})),
   regions: async ({ context }) => {
     const { regions, accounts } = await config(context);
@@ -215,14 +201,6 @@ async function keys({ context }: Position): Promise<Suggestion[]> {
   const all = ['default', 'eu', ...Object.keys(regions ?? {})].map((name) => ['regions', name, '']);
   const own = Object.keys(accounts ?? {}).map((name) => ['accounts', name, '']);
   return named([...knownKeys(), ...[...all, ...own].flatMap((path) => knownKeys(path))]);
-}
-
-/** Columns of the first input file on the line that exists. */
-async function columns({ operands, context: { cwd, stop } }: Position): Promise<string[]> {
-  const path = operands.find((file) => existsSync(resolve(cwd, file)));
-  if (path === undefined) return [];
-  const { columnsOf } = await import('../../engine/read/index.js');
-  return columnsOf({ path, location: resolve(cwd, path) }, stop);
 }
 
 /** Reads the config file without checking it: loading the schema would make completion slow. */

@@ -18,7 +18,7 @@ const CHARACTERS = {
 /** How files are read. */
 export const READING = {
   kind: row(word('kind', WORDS.kind), { ...BY_COLUMNS, short: 'k', mapping: 'top' }),
-  id: row(COLUMN, { ...BY_COLUMNS, complete: 'columns', mapping: 'section' }),
+  id: row(COLUMN, { ...BY_COLUMNS, mapping: 'section' }),
   format: row(word('format', WORDS.format), { short: 'f', engine: true, mapping: 'top' }),
   delimiter: fact(text('text', CHARACTERS), { otherwise: 'detected', import: true }),
   sheet: fact(text('sheet'), { otherwise: 'the first that is not hidden' }),
@@ -34,15 +34,15 @@ export const READING = {
   renameDuplicates: fact(FLAG, { default: false }),
   jsonPath: fact(text('key.key')),
   roundNumbers: fact(FLAG, { default: false, import: true }),
-  userId: fact(COLUMN, { otherwise: 'user_id', complete: 'columns' }),
-  companyId: rule(COLUMN, { otherwise: 'company_id', complete: 'columns', engine: true }),
+  userId: fact(COLUMN, { otherwise: 'user_id' }),
+  companyId: rule(COLUMN, { otherwise: 'company_id', engine: true }),
   maxCell: numberSetting('maxCellBytes'),
 } as const satisfies Table;
 
 /** Which rows are used. */
 export const SELECTING = {
   where: row(types.CONDITION_TYPE, {
-    ...{ repeatable: true, complete: 'column=', commands: ['import', 'resume'], engine: true },
+    ...{ repeatable: true, commands: ['import', 'resume'], engine: true },
   }),
   limit: row(countType(1), { engine: true }),
 } as const satisfies Table;
@@ -50,10 +50,10 @@ export const SELECTING = {
 /** How columns and values are mapped. */
 export const COLUMNS = {
   mapping: row(path('file'), { short: 'm', repeatable: true }),
-  map: row(pair('column=key', 1), { repeatable: true, distinct: true, complete: 'column=' }),
-  include: rule(COLUMN, { repeatable: true, complete: 'columns' }),
-  exclude: row(COLUMN, { repeatable: true, complete: 'columns' }),
-  type: row(pair('column=type'), { repeatable: true, distinct: true, complete: 'column=' }),
+  map: row(pair('column=key', 1), { repeatable: true, distinct: true }),
+  include: rule(COLUMN, { repeatable: true }),
+  exclude: row(COLUMN, { repeatable: true }),
+  type: row(pair('column=type'), { repeatable: true, distinct: true }),
   set: row(pair('key=value'), {
     ...{ repeatable: true, distinct: true, mapping: 'section' },
     commands: ['import', 'inspect', 'resume', 'identify company', 'identify user'],

@@ -10,8 +10,8 @@ export const usage = (message: string, hint?: string): UsageError => new UsageEr
 /** Flags as commander returns them, by camelCase name. */
 export type Flags = Record<string, unknown>;
 
-/** Where completion finds values on this machine. `column=` completes only the left side of a pair. */
-export type Source = 'regions' | 'accounts' | 'columns' | 'column=' | 'settings' | 'folders';
+/** Where completion finds values on this machine. */
+export type Source = 'regions' | 'accounts' | 'settings' | 'folders';
 
 export interface Option {
   // biome-ignore lint/suspicious/noExplicitAny: a table holds options of all types

@@ -70,7 +70,7 @@ export {
   type Zones,
 } from './mapping/rules.js';
 export { jsonOfCell } from './mapping/targets.js';
-export { columnsOf, openInput } from './open.js';
+export { openInput } from './open.js';
 export { scanInput } from './scan.js';
 export { selectIn } from './selection.js';
 export { isArchive, unpackMember } from './sources/archive.js';

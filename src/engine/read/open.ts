@@ -1,7 +1,6 @@
 /** Finds out what an input is before it is read: format, columns, kind, and identifier. */
 import { resolve } from 'node:path';
 import { type Conversion, KINDS } from '../model.js';
-import { NO_RULES } from '../options/mapping-rules.js';
 import { PatternFinder, textsIn, undecided } from './conversion/found.js';
 import { loadConversions } from './conversion/types.js';
 import { binaryFormat, formatOf, originalsIn, textFormat } from './formats.js';
@@ -10,7 +9,6 @@ import { DEFAULT_LIMITS } from './limits.js';
 import { readRecords } from './records.js';
 import { selectRecords } from './selection.js';
 import { type Head, readHead, readStart } from './text/head.js';
-import type { SourceFile } from './text/source.js';
 import type { InputFile, InputOptions, OpenedInput } from './types.js';
 import { refuseWritten, rejectsHead } from './written.js';
 
@@ -103,11 +101,4 @@ async function decidePatterns(input: OpenedInput, signal: AbortSignal | undefine
       pinned: target.pinned && (typeOf(target.column) ?? target.pinned),
     })),
   };
-}
-
-/** Only the columns, whatever the rows are: a header, or the fields of the first JSON items. @throws InputError */
-export async function columnsOf({ path, location }: SourceFile, signal?: AbortSignal): Promise<string[]> {
-  const asked = { ...DEFAULT_LIMITS, path, location, cwd: '', rules: NO_RULES, guess: true };
-  const { columns } = await openInput(asked, signal);
-  return columns.filter((column) => column !== '');
 }

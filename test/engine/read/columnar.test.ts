@@ -6,7 +6,6 @@ import { ProfilesError } from '../../../src/engine/errors.js';
 import { type MappingRules, NO_RULES } from '../../../src/engine/options/mapping-rules.js';
 import {
   buildItems,
-  columnsOf,
   type ItemBatch,
   type OpenedInput,
   Pool,
@@ -52,11 +51,6 @@ describe('workbooks', () => {
   it('a zip archive that is no workbook is left to others', async () => {
     const error = await errorOf(read(file('some.zip', Buffer.from('504b030400000000', 'hex'))));
     expect(error.message).toMatch(/is a zip archive/);
-  });
-
-  it('columns are told without kind and identifier', async () => {
-    const source = { path: 'people.xlsx', location: join(FOLDER, 'people.xlsx') };
-    expect((await columnsOf(source)).slice(0, 3)).toEqual(['user_id', 'name', 'age']);
   });
 });
 

@@ -1,4 +1,4 @@
-/** A machine that knows some things: a config file, and inputs. */
+/** A machine that knows some things: a config file, and an input. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { scratch } from '../../../support/cli.js';
@@ -13,8 +13,6 @@ export function knownMachine(): string {
     accounts: { production: {}, proving: {} },
   };
   writeFileSync(join(cwd, '.config', 'profiles', 'config.json'), JSON.stringify(config), { mode: 0o600 });
-  const header = 'company_id,plan_tier,seat count,urn:size,$(touch)';
-  writeFileSync(join(cwd, 'companies.csv'), `${header}\n1,gold,7,8,9\n`);
-  writeFileSync(join(cwd, 'odd name.csv'), 'company_id,color\n');
+  writeFileSync(join(cwd, 'companies.csv'), 'company_id\n');
   return cwd;
 }
