@@ -4,7 +4,6 @@ import { type ColumnData, type Compressors, type FileMetaData, parquetRead, type
 import { compressors } from 'hyparquet-compressors';
 import { InputError } from '../../errors.js';
 import { grouped } from '../../util/numbers.js';
-import { JSON_TYPES, jsonTypeOf } from '../json/fields.js';
 import { jsonString } from '../json/text.js';
 import type { Rows } from '../rows.js';
 import { Output } from '../text/output.js';
@@ -42,10 +41,6 @@ const COMPRESSORS = Object.fromEntries(
   ),
 );
 
-/** The kind of a cell: the type of its JSON. That of structures, and of JSON as it is in the file, must be looked at. */
-const kindOf = (value: unknown): number => JSON_TYPES.indexOf(jsonTypeOf(value));
-const [TEXT, OBJECT] = [kindOf(''), kindOf({})];
-
 const NO_METADATA: FileMetaData = {
   version: 2,
   schema: [],
@@ -60,18 +55,16 @@ export class Column {
   end = 0;
   /** Why loaded values cannot be sent, by row of the group. */
   readonly bad = new Map<number, string>();
-  /** The text of the loaded rows, from row `first` on, where each value begins in it, and of which kind it is. */
+  /** The text of the loaded rows, from row `first` on, and where each value begins in it. */
   readonly #out = new Output(1024);
   #starts = new Uint32Array(1);
-  #kinds = new Uint8Array(0);
   #first = 0;
   #metadata = NO_METADATA;
   #rows = 0;
   #before = 0;
   /** The file says where the pages of this column are. */
   #isIndexed = false;
-  /** Writes a value. @returns its kind */
-  readonly #write: (raw: unknown) => number;
+  readonly #write: (raw: unknown) => void;
 
   constructor(
     private readonly file: ParquetFile,
@@ -106,10 +99,7 @@ export class Column {
     if (end > this.#rows) throw new Error('a column has too many values');
     this.#first = first;
     this.#out.length = 0;
-    if (this.#kinds.length < end - first) {
-      this.#starts = new Uint32Array(end - first + 1);
-      this.#kinds = new Uint8Array(end - first);
-    }
+    if (this.#starts.length <= end - first) this.#starts = new Uint32Array(end - first + 1);
     this.bad.clear();
     let row = first;
     for (const { columnData, rowStart, rowEnd } of chunks) {
@@ -132,13 +122,12 @@ export class Column {
 
   /** Copies the values of loaded rows into a batch, as its column `index`. @param at where @returns the offset after them */
   copy(first: number, end: number, batch: Rows, index: number, at: number): number {
-    const { starts, ends, kinds, width } = batch;
+    const { starts, ends, width } = batch;
     const [from, to] = this.#span(first, end);
     batch.bytes.set(this.#out.bytes.subarray(from, to), at);
     for (let row = first - this.#first, cell = index; cell < starts.length; row++, cell += width) {
       starts[cell] = this.#starts[row]! - from + at;
       ends[cell] = this.#starts[row + 1]! - from + at;
-      kinds[cell] = this.#kinds[row]!;
     }
     return at + to - from;
   }
@@ -176,9 +165,8 @@ export class Column {
   #add(row: number, raw: unknown): void {
     const out = this.#out;
     const start = out.length;
-    let kind: number;
     try {
-      kind = this.#write(raw);
+      this.#write(raw);
     } catch (error) {
       if (!(error instanceof BadValueError)) throw error;
       const { message, shown } = error;
@@ -186,62 +174,45 @@ export class Column {
         const hint = 'fix the value, and export the file again';
         throw new InputError(message, { file: this.file.path, line: this.#before + row + 1, hint });
       }
-      const { rejects } = this.member;
-      if (rejects) this.bad.set(row, `${this.column.name}: ${message}`);
+      if (this.member.rejects) this.bad.set(row, `${this.column.name}: ${message}`);
       out.length = start;
       out.write(jsonString(shown));
-      kind = rejects ? OBJECT : TEXT;
     }
-    this.#kinds[row - this.#first] = kind;
     this.#starts[row - this.#first + 1] = out.length;
   }
 
-  #writer(): (raw: unknown) => number {
+  #writer(): (raw: unknown) => void {
     const { asText, missing, spread, wide } = this.member;
     const { node, isFlat } = this.column;
     const out = this.#out;
-    const none = (): number => {
-      if (missing !== null) out.write(missing);
-      return missing === 'null' ? kindOf(null) : TEXT;
-    };
-    if (!isFlat || spread || isJson(node.element)) {
-      const read = isFlat ? (raw: unknown) => jsonText(raw, spread) : nestedText(readerOf(node));
+    const write = (text: string | null): void => out.write(text ?? missing ?? '');
+    if (!isFlat) {
+      const read = readerOf(node);
       return (raw) => {
-        const text = read(raw);
-        if (text === null) none();
-        else out.write(text);
-        return OBJECT;
+        const value = read(raw);
+        write(value === null ? null : JSON.stringify(value));
       };
     }
+    if (spread || isJson(node.element)) return (raw) => write(jsonText(raw, spread));
     const copies = isText(node.element);
     const convert = converterOf(node.element, wide);
     let page = new DataView(new ArrayBuffer(0));
     return (raw) => {
       if (raw === undefined) throw new Error(NO_VALUE);
-      if (raw === null) return none();
-      if (copies) {
+      if (copies && raw !== null) {
         const { buffer, byteOffset, length } = raw as Uint8Array<ArrayBuffer>;
         if (page.buffer !== buffer) page = new DataView(buffer);
-        if (out.copyText(page, byteOffset, byteOffset + length)) return TEXT;
+        if (out.copyText(page, byteOffset, byteOffset + length)) return;
       }
-      const value = convert(raw);
-      if (value === null) return none();
+      const value = raw === null ? null : convert(raw);
       const quotes = asText === 'all' || (asText === 'integers' && Number.isSafeInteger(value));
-      const sent = quotes ? String(value) : value;
-      out.write(typeof sent === 'string' ? jsonString(sent) : JSON.stringify(sent));
-      return kindOf(sent);
+      if (typeof value === 'string') out.writeJson(value);
+      else write(value === null ? null : quotes ? `"${value}"` : JSON.stringify(value));
     };
   }
 }
 
 const NO_VALUE = 'a value is not in its dictionary';
-
-function nestedText(read: (raw: unknown) => unknown): (raw: unknown) => string | null {
-  return (raw) => {
-    const value = read(raw);
-    return value === null ? null : JSON.stringify(value);
-  };
-}
 
 /** JSON stays as it is in the file: parsed and written again, a number could lose digits. Null for no value. */
 function jsonText(raw: unknown, spread: boolean): string | null {

@@ -1,10 +1,10 @@
 /** Reads Parquet. Cells are JSON, which keeps their types. The libraries are loaded with the first file. */
 import { InputError } from '../../errors.js';
 import type { InputFormat } from '../format.js';
-import { emptyFieldStats, type FieldPart, JsonTotals } from '../json/fields.js';
+import { emptyFieldStats, FieldCounter, type FieldPart, JsonTotals } from '../json/fields.js';
 import { identify } from '../mapping/identity.js';
 import { targeting } from '../mapping/targets.js';
-import { ParquetCounter, ParquetWriter } from './writer.js';
+import { ParquetWriter } from './writer.js';
 
 export const parquetFormat: InputFormat<ParquetWriter> = {
   extensions: { parquet: 'parquet', pq: 'parquet' },
@@ -35,7 +35,7 @@ export const parquetFormat: InputFormat<ParquetWriter> = {
     yield* (await import('./rows.js')).parquetRows(input, signal);
   },
   writer: (input) => new ParquetWriter(input),
-  counter: (input, writer) => new ParquetCounter(input, writer),
+  counter: (_, writer) => new FieldCounter(writer),
   totals(input) {
     const totals = new JsonTotals('row');
     const targetOf = targeting(input);
