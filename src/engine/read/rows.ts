@@ -6,7 +6,7 @@ import type { Refusal } from './wording.js';
 
 /**
  * Whole rows as UTF-8, not yet checked. Plain data: can be posted to a thread, and kept on disk as it is. Each row has
- * `width` cells, one after another; a JSON item is one cell.
+ * `width` cells, one after another; an item of JSON or Parquet is one cell.
  */
 export interface Rows {
   /** In its own ArrayBuffer. */
@@ -15,8 +15,7 @@ export interface Rows {
   starts: Uint32Array<ArrayBuffer>;
   ends: Uint32Array<ArrayBuffer>;
   /**
-   * For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them. Parquet: whether
-   * it must be looked at.
+   * For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them.
    */
   kinds: Uint8Array<ArrayBuffer>;
   width: number;

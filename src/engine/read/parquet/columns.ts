@@ -5,7 +5,7 @@ import { compressors } from 'hyparquet-compressors';
 import { InputError } from '../../errors.js';
 import { grouped } from '../../util/numbers.js';
 import { jsonString } from '../json/text.js';
-import type { Rows } from '../rows.js';
+import { copy, type Fixed, fixed, writeFixed } from '../text/fours.js';
 import { Output } from '../text/output.js';
 import type { FileColumn, ParquetFile } from './file.js';
 import { readerOf } from './nested.js';
@@ -65,12 +65,15 @@ export class Column {
   /** The file says where the pages of this column are. */
   #isIndexed = false;
   readonly #write: (raw: unknown) => void;
+  /** What comes before its value in an item. */
+  readonly #name: Fixed;
 
   constructor(
     private readonly file: ParquetFile,
     private readonly column: FileColumn,
     private readonly member: Member,
   ) {
+    this.#name = fixed(`,${jsonString(column.name)}:`);
     this.#write = this.#writer();
   }
 
@@ -109,27 +112,13 @@ export class Column {
     this.end = end;
   }
 
-  /** Where the text of loaded rows begins and ends. */
-  #span(first: number, end: number): [start: number, end: number] {
-    return [this.#starts[first - this.#first]!, this.#starts[end - this.#first]!];
-  }
-
-  /** Bytes of the values in loaded rows. */
-  size(first: number, end: number): number {
-    const [from, to] = this.#span(first, end);
-    return to - from;
-  }
-
-  /** Copies the values of loaded rows into a batch, as its column `index`. @param at where @returns the offset after them */
-  copy(first: number, end: number, batch: Rows, index: number, at: number): number {
-    const { starts, ends, width } = batch;
-    const [from, to] = this.#span(first, end);
-    batch.bytes.set(this.#out.bytes.subarray(from, to), at);
-    for (let row = first - this.#first, cell = index; cell < starts.length; row++, cell += width) {
-      starts[cell] = this.#starts[row]! - from + at;
-      ends[cell] = this.#starts[row + 1]! - from + at;
-    }
-    return at + to - from;
+  /** Appends its member to the item of a loaded row, unless it has no value. */
+  append(row: number, out: Output): void {
+    const [start, end] = [this.#starts[row - this.#first]!, this.#starts[row - this.#first + 1]!];
+    if (start === end) return;
+    out.reserve(this.#name.length + end - start);
+    out.length = writeFixed(this.#name, out.view, out.length);
+    out.length = copy(this.#out.view, start, end, out.view, out.length);
   }
 
   async #decode(first: number): Promise<ColumnData[]> {

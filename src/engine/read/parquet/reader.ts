@@ -1,12 +1,12 @@
-/** Reads Parquet. Cells are JSON, which keeps their types. The libraries are loaded with the first file. */
+/** Reads Parquet. Rows become JSON items, which keeps the types of their values. The libraries are loaded with the first file. */
 import { InputError } from '../../errors.js';
 import type { InputFormat } from '../format.js';
 import { emptyFieldStats, FieldCounter, type FieldPart, JsonTotals } from '../json/fields.js';
+import { JsonWriter } from '../json/writer.js';
 import { identify } from '../mapping/identity.js';
 import { targeting } from '../mapping/targets.js';
-import { ParquetWriter } from './writer.js';
 
-export const parquetFormat: InputFormat<ParquetWriter> = {
+export const parquetFormat: InputFormat<JsonWriter> = {
   extensions: { parquet: 'parquet', pq: 'parquet' },
   sniff: (start) => /^PAR[1E]/.test(start.toString('latin1')),
   async open(file, options) {
@@ -34,7 +34,7 @@ export const parquetFormat: InputFormat<ParquetWriter> = {
     for await (const _ of bytes);
     yield* (await import('./rows.js')).parquetRows(input, signal);
   },
-  writer: (input) => new ParquetWriter(input),
+  writer: (input) => new JsonWriter(input),
   counter: (_, writer) => new FieldCounter(writer),
   totals(input) {
     const totals = new JsonTotals('row');

@@ -1,8 +1,9 @@
-/** The rows of a Parquet file, a few thousand at a time. A cell is the JSON text of its value, and empty if it has none. */
+/** The rows of a Parquet file, a few thousand at a time. Each is a JSON object of its values. */
 import { EMPTY } from '../item-text.js';
+import { OPEN_BRACE } from '../json/look.js';
 import { targeting } from '../mapping/targets.js';
-import type { OddRow, Rows } from '../rows.js';
-import { textMemory } from '../spare-memory.js';
+import { CellLists, type OddRow, type Rows } from '../rows.js';
+import { Output } from '../text/output.js';
 import { refuseChanged } from '../text/source.js';
 import type { OpenedInput } from '../types.js';
 import { Column } from './columns.js';
@@ -26,6 +27,7 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
   const file = await openParquet(input);
   try {
     const columns = columnsOf(file, input);
+    const out = new Output(BATCH_BYTES);
     let before = 0;
     for (const group of file.groups) {
       const rows = Number(group.num_rows);
@@ -35,7 +37,7 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
         signal?.throwIfAborted();
         for (const column of columns) if (column.end <= row) await column.load();
         const loaded = Math.min(row + BATCH_ROWS, ...columns.map(({ end }) => end));
-        const batch = batchOf(columns, row, loaded, before);
+        const batch = batchOf(columns, out, row, loaded, before);
         row += batch.lines.length;
         yield batch;
       }
@@ -50,29 +52,33 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
 }
 
 /** A batch of the rows from `first` on of a row group, of which those up to `loaded` may follow. @param before rows in earlier groups */
-function batchOf(columns: readonly Column[], first: number, loaded: number, before: number): Rows {
-  let end = loaded;
-  const sizeOf = (): number => columns.reduce((sum, column) => sum + column.size(first, end), 0);
-  let size = sizeOf();
-  for (; size > BATCH_BYTES && end > first + 1; size = sizeOf()) {
-    end = first + Math.max(1, Math.floor(((end - first) * BATCH_BYTES) / size));
-  }
-  const count = end - first;
-  const width = columns.length;
+function batchOf(
+  columns: readonly Column[],
+  out: Output,
+  first: number,
+  loaded: number,
+  before: number,
+): Rows {
+  const items = new CellLists(loaded - first);
+  let end = first;
+  do {
+    const start = out.length;
+    for (const column of columns) column.append(end, out);
+    if (out.length === start) out.write(',');
+    out.bytes[start] = OPEN_BRACE; // in place of the first comma
+    out.write('}');
+    items.push(start, out.length, 0);
+    end++;
+  } while (end < loaded && out.length < BATCH_BYTES);
   const odd = oddRows(columns, first, end);
-  const batch: Rows = {
-    bytes: textMemory.take(size),
-    starts: new Uint32Array(count * width),
-    ends: new Uint32Array(count * width),
-    kinds: new Uint8Array(count * width),
-    width,
-    lines: new Uint32Array(count).map((_, at) => before + first + at + 1),
+  return {
+    ...items.take(),
+    bytes: out.take(),
+    width: 1,
+    lines: Uint32Array.from({ length: end - first }, (_, at) => before + first + at + 1),
     first: before + first,
     ...(odd.length > 0 && { odd }),
   };
-  let at = 0;
-  for (const [index, column] of columns.entries()) at = column.copy(first, end, batch, index, at);
-  return batch;
 }
 
 /** Rows that cannot be sent, with the first bad value of each. */
