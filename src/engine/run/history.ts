@@ -86,9 +86,11 @@ function ofRow(
     return without('rejected', file ? `see ${file}` : null);
   }
   const record = requests?.of(seq ?? -1);
-  // The line of the request that sent an overtaken row says it.
-  if (!record || what === 'identify' || what === 'overtaken') return null;
-  const outcome = outcomesOf(requests!.chainOf(record))[what];
+  if (!record || what === 'identify') return null;
+  const chain = requests!.chainOf(record);
+  // The line of the request that sent an overtaken row says it, unless the row was found at fault then.
+  if (what === 'overtaken' && !chain.some(({ state }) => state === 'rejected')) return null;
+  const outcome = outcomesOf(chain)[what];
   if (what !== 'sent') return outcome;
   // It was sent, whatever its outcome is.
   const went = { ...outcome, request: record.seq, job_id: record.job_id };
