@@ -1,7 +1,8 @@
 /**
  * Pages of inputs, with what is read of them. `$ read <file> {options}` prints each item behind its line, each rejected row
  * with its reason, how many rows were filtered, and the warnings; `$ columns` what the plan says of the columns; `$ originals`
- * what rejected rows were. Rules of columns stand beside the other options, pairs of them as an object. Files are those of
+ * what rejected rows were, and their causes; `$ cells <type> […]` a column `at` of these cells, and what is sent if it is something else;
+ * `$ mapping {…}` what a mapping file says. Rules of columns stand beside the other options, pairs of them as an object. Files are those of
  * the section, else those in `fixtures`; a block of `xlsx` has a row of a workbook on each line.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -10,6 +11,7 @@ import { expect, it } from 'vitest';
 import { ProfilesError } from '../../../src/engine/errors.js';
 import type { ColumnPlan } from '../../../src/engine/model.js';
 import { NO_RULES } from '../../../src/engine/read/index.js';
+import { readMapping } from '../../../src/engine/read/mapping/mapping-file.js';
 import { scratch } from '../../support/cli.js';
 import { type Block, page, type Session } from '../../support/page.js';
 import { workbook } from '../../support/workbook.js';
@@ -32,18 +34,50 @@ class Reader implements Session {
   }
 
   async type(line: string): Promise<string> {
-    const [, command, name, json = '{}'] = /^(\w+) (\S+)(?: (\{.*\}))?$/.exec(line) ?? [];
-    const cwd = existsSync(join(this.#folder, name!)) ? this.#folder : FIXTURES;
+    const [, command, name = '', json = '{}'] = /^(\w+) (.*?) ?([[{].*)?$/.exec(line) ?? [];
     try {
-      const reading = await read(name!, { cwd, ...optionsOf(JSON.parse(json)) });
+      if (command === 'mapping') return await this.#mapping(json);
+      if (command === 'cells') return await this.#cells(line);
+      const cwd = existsSync(join(this.#folder, name)) ? this.#folder : FIXTURES;
+      const reading = await read(name, { cwd, ...optionsOf(JSON.parse(json)) });
       if (command === 'columns') return columnsOf(reading);
       if (command === 'originals') return originalsOf(reading);
       return rowsOf(reading);
     } catch (error) {
       if (!(error instanceof ProfilesError)) throw error;
-      const { message, hint, exit } = error;
-      return `${said(message)}\n${hint === undefined ? '' : `  ${said(hint).replaceAll('\n', '\n  ')}\n`}[${exit}]\n`;
+      const { hint, exit } = error;
+      const advice = hint === undefined ? '' : `  ${said(hint).replaceAll('\n', '\n  ')}\n`;
+      return `${said(withProblem(error))}\n${advice}[${exit}]\n`;
     }
+  }
+
+  async #mapping(text: string): Promise<string> {
+    writeFileSync(join(this.#folder, 'm.json'), text);
+    return (await readMapping('m.json', this.#folder)).map((one) => `${JSON.stringify(one)}\n`).join('');
+  }
+
+  async #cells(line: string): Promise<string> {
+    const [, given = '', list] = /^cells (\{.*\}|.*?) ?(\[.*\])$/.exec(line)!;
+    const cells = (JSON.parse(list!) as string[]).flatMap((cell) => {
+      const [, text, times] = /^(.*) × (\d+)$/.exec(cell) ?? [null, cell, 1];
+      return Array.from({ length: Number(times) }, () => text!);
+    });
+    const options = given.startsWith('{') ? JSON.parse(given) : given && { types: { at: given } };
+    const rows = cells.map((cell, at) => `c${at},"${cell.replaceAll('"', '""')}"\n`);
+    writeFileSync(join(this.#folder, 'a.csv'), `company_id,at\n${rows.join('')}`);
+    const reading = await read('a.csv', { cwd: this.#folder, ...optionsOf(options || {}) });
+    rowsOf(reading);
+    const metadata = reading.items.map((item) => (item as { metadata?: object }).metadata ?? {});
+    const values = metadata.map((one) => (Object.keys(one).join() === 'at' ? Object.values(one)[0] : one));
+    const isSent = values.some((value, at) => value !== cells[at] && `${value}` !== cells[at]);
+    const sent = JSON.stringify(values.slice(0, 9)).slice(1, -1) + (values.length > 9 ? ', …' : '');
+    return [
+      ...(isSent ? [`sent: ${sent}`] : []),
+      ...reading.reasons.map((reason) => `rejected ${reason}`),
+      '',
+    ]
+      .join('\n')
+      .concat(columnsOf(reading).split('\n').slice(2).join('\n'));
   }
 }
 
@@ -57,8 +91,12 @@ function optionsOf(given: Record<string, unknown>): ReadOptions {
   return { ...Object.fromEntries(others), rules: { ...NO_RULES, ...Object.fromEntries(pairs) } };
 }
 
+/** A message, and below it what programs are told. */
+const withProblem = ({ message, problem }: { message: string; problem?: object | undefined }): string =>
+  problem ? `${message}\n  ${JSON.stringify(problem)}` : message;
+
 /** What Node and libraries say differs between their versions. */
-const said = (text: string): string => text.replace(/(is not valid JSON: )[A-Z].*|(is damaged: ).*/, '$1$2…');
+const said = (text: string): string => text.replace(/(is not (?:valid )?JSON: |is damaged: )[A-Z].*/, '$1…');
 
 function rowsOf({ scan, texts, lines, rejected, reasons }: Reading): string {
   expect(scan.rows).toMatchObject({ read: texts.length + reasons.length + scan.rows.filtered });
@@ -71,13 +109,15 @@ function rowsOf({ scan, texts, lines, rejected, reasons }: Reading): string {
     ...texts.map((text, at) => `${lines[at]} ${text}`),
     ...reasons.map((reason) => `rejected ${reason}`),
     ...(scan.rows.filtered === 0 ? [] : [`filtered ${scan.rows.filtered} of ${scan.rows.read}`]),
-    ...scan.warnings.map(({ message }) => `warning: ${message}`),
+    ...scan.warnings.map((warning) => `warning: ${withProblem(warning)}`),
     '',
   ].join('\n');
 }
 
 const originalsOf = ({ rejected }: Reading): string =>
-  rejected.map(({ line, original }) => `${line} ${JSON.stringify(original)}\n`).join('');
+  rejected
+    .map(({ line, row, original, cause }) => `${JSON.stringify({ line, row, ...original, cause })}\n`)
+    .join('');
 
 function columnsOf({ input, scan }: Reading): string {
   const { kind, format, idColumn, companyIdColumn, sheet } = input;
@@ -91,7 +131,7 @@ function columnsOf({ input, scan }: Reading): string {
       const { column: name, key, reason, empty } = column;
       return `${name}${key === name ? '' : ` → ${key}`}: ${typeOf(column)}, ${reason}, ${empty} empty`;
     }),
-    ...scan.warnings.map(({ message }) => `warning: ${message}`),
+    ...scan.warnings.map((warning) => `warning: ${withProblem(warning)}`),
     '',
   ].join('\n');
 }
