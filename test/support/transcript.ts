@@ -8,6 +8,7 @@
  * last, and `[5]` an exit code. A section may have variables (`<!-- env: … -->`), and real time (`<!-- clock: real -->`). `sum` leaves of what an import says how it ended, and what is wrong.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { PassThrough, Readable } from 'node:stream';
 import { systemClock } from '../../src/engine/util/clock.js';
@@ -22,7 +23,9 @@ import { sh, shellWords } from './sh.js';
 const FIXTURES = join(import.meta.dirname, '../../fixtures');
 const SUM =
   "grep -e '^[✓✗!]' -e '^  rows' -e '^  requests' -e warning -e '^profiles:' | grep -v 'later rows win'";
-const PRELUDE = `FIXTURES='${FIXTURES}'; export FIXTURES; sum() { ${SUM}; };`;
+/** `sql <text>` changes the state behind the program's back. */
+const SQL = `'${process.execPath}' -e 'const { DatabaseSync } = require(process.argv[1]); new DatabaseSync(".state/state.db").exec(process.argv[2])' '${createRequire(import.meta.url).resolve('@photostructure/sqlite')}' "$1"`;
+const PRELUDE = `FIXTURES='${FIXTURES}'; export FIXTURES; sum() { ${SUM}; }; sql() { ${SQL}; };`;
 
 const DAYS = 20 * 86_400_000;
 const recent = (time: string): boolean => Math.abs(Date.parse(time) - Date.now()) < DAYS;
