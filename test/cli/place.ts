@@ -5,7 +5,7 @@ import type { World } from '../../src/cli/context.js';
 import { systemClock } from '../../src/engine/util/clock.js';
 import { type Sandbox, startSandbox } from '../../src/sandbox/index.js';
 import { type CliOptions, type CliResult, cli, scratch } from '../support/cli.js';
-import type { Invocation } from './invocations.js';
+import { type Invocation, WRONG_TOKEN } from './invocations.js';
 
 /** The API key of the place: whatever prints it, a test finds it. */
 export const TOKEN = 'key-7f3b91c2d4e8a6054';
@@ -138,7 +138,7 @@ export async function run(
   const folder = place.folder();
   const words = place.words(invocation.line);
   // A refused key comes by a variable of its own, beside which a file's would be refused.
-  const byFile = token === 'file' && !invocation.env?.PROFILES_TOKEN;
+  const byFile = token === 'file' && !invocation.wrongKey;
   const given: Record<string, string> = byFile
     ? { PROFILES_TOKEN_FILE: 'token.txt' }
     : token === 'environment'
@@ -150,7 +150,13 @@ export async function run(
   try {
     const result = await cli([...words, ...flags], {
       cwd: folder,
-      env: { ...place.env, ...given, ...(inGitHub ? github : {}), ...invocation.env, ...terminal?.env },
+      env: {
+        ...place.env,
+        ...given,
+        ...(inGitHub ? github : {}),
+        ...(invocation.wrongKey && { PROFILES_TOKEN: WRONG_TOKEN }),
+        ...terminal?.env,
+      },
       clock: hurried,
       ...(invocation.stdin === undefined ? {} : { stdin: invocation.stdin }),
       ...(invocation.stopped ? { stop: AbortSignal.abort('SIGINT') } : {}),
