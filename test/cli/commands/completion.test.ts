@@ -3,12 +3,6 @@ import { splitLine } from '../../../src/cli/commands/completion.js';
 import { cli } from '../../support/cli.js';
 
 describe('scripts', () => {
-  it('zsh: colons in values are escaped', async () => {
-    const { stdout } = await cli(['completion', 'zsh']);
-    expect(stdout.split('\n').filter((line) => line.includes('comp//:/'))).toEqual([
-      expect.stringContaining('{comp//:/\\\\:}'),
-    ]);
-  });
   it.each(['bash', 'zsh', 'fish', 'powershell'])('%s', async (shell) => {
     const { code, stdout, stderr } = await cli(['completion', shell]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
