@@ -1,5 +1,5 @@
 /** The API key when it is needed: from the settings, from a program (`token_command`), or from a file (contract §2). */
-import { once } from 'node:events';
+import type { ExecFileException } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute, resolve } from 'node:path';
 import { AuthError, ConfigError, InterruptedError, ProfilesError } from '../../engine/errors.js';
@@ -123,9 +123,28 @@ const MOST_BYTES = 64 * 1024;
  */
 const LINGER_MS = 250;
 
+type Ended = { error: ExecFileException | null; stdout: string; stderr: string };
+
+/** Runs a program without a shell and without input until it ends, prints too much, or the signal aborts. */
+async function outcomeOf(program: string, args: string[], env: SettingsWorld['env'], signal: AbortSignal) {
+  const { execFile } = await import('node:child_process'); // most commands run no program
+  const options = { env: { ...env }, signal, killSignal: 'SIGKILL', windowsHide: true } as const;
+  return new Promise<Ended>((resolve, reject) => {
+    const child = execFile(program, args, options, (error, stdout, stderr) =>
+      resolve({ error, stdout, stderr }),
+    );
+    child.stdin?.on('error', () => {}).end();
+    child.once('exit', () => {
+      for (const stream of [child.stdout, child.stderr])
+        setTimeout(() => stream?.destroy(), LINGER_MS).unref();
+    });
+    child.once('error', reject);
+  }).catch((error: ExecFileException): Ended => ({ error, stdout: '', stderr: '' }));
+}
+
 /**
- * Runs the program without a shell and without stdin, and reads the first line of its stdout. Errors never
- * contain its stdout. They quote the last line of its stderr, unless that repeats part of stdout.
+ * Runs the program, and reads the first line of its stdout. Errors never contain its stdout. They quote the last line of
+ * its stderr, unless that repeats part of stdout.
  * @param folder of the config file: a relative path starts there, so that the current folder does not decide what runs
  * @throws AuthError if the program cannot be started, fails, prints nothing, or takes longer than 60 s;
  * InterruptedError
@@ -138,57 +157,27 @@ async function runTokenCommand(
   const program = /[/\\]/.test(given) && !isAbsolute(given) ? resolve(folder, given) : given;
   const fail = (what: string, hint = `run it by hand: ${given}`): AuthError =>
     new AuthError(`${origin}: ${given} ${what}`, { hint });
+  const [late, over] = [new AbortController(), new AbortController()];
+  clock.sleep(PATIENCE_S * 1_000, over.signal).then(
+    () => late.abort(),
+    () => {}, // it ended in time
+  );
+  const signal = AbortSignal.any([stop, late.signal]);
+  const { error, stdout, stderr } = await outcomeOf(program, args, env, signal).finally(() => over.abort());
+  const { code } = error ?? {};
   if (stop.aborted) throw InterruptedError.of(stop);
-  const { spawn } = await import('node:child_process'); // most commands run no program
-  const start = async () => {
-    // Some errors are thrown here; others are events of the child, which may not have streams then.
-    const begun = spawn(program, args, {
-      env: { ...env },
-      stdio: ['ignore', 'pipe', 'pipe'],
-      windowsHide: true,
-    });
-    await once(begun, 'spawn');
-    return begun;
-  };
-  const child = await start().catch((error: NodeJS.ErrnoException) => {
-    throw fail(TROUBLE[error.code ?? ''] ?? `cannot be started (${error.code ?? 'unknown'})`);
-  });
-  const over = new AbortController();
-  const [until, output] = [{ signal: over.signal }, { stdout: '', stderr: '' }];
-  try {
-    for (const name of ['stdout', 'stderr'] as const) {
-      child[name].setEncoding('utf8').on('data', (text: string) => {
-        output[name] = (output[name] + text).slice(0, MOST_BYTES + 1);
-        if (output.stdout.length > MOST_BYTES) child.kill('SIGKILL');
-      });
-    }
-    const end: number | string = await Promise.race([
-      once(child, 'close', until).then(([code, signal]) => code ?? signal),
-      once(child, 'exit', until).then(([code, signal]) =>
-        clock.sleep(LINGER_MS, over.signal).then(() => code ?? signal),
-      ),
-      clock.sleep(PATIENCE_S * 1_000, over.signal).then(() => 'late'),
-      once(stop, 'abort', until).then(() => 'stopped'),
-    ]);
-    if (end === 'stopped') throw InterruptedError.of(stop);
-    if (end === 'late') throw fail(`did not end within ${PATIENCE_S}s`);
-    if (output.stdout.length > MOST_BYTES)
-      throw fail('printed more than a token: its first line must be the token');
-    if (end !== 0) {
-      const said = lastLine(output.stderr, output.stdout);
-      const how = typeof end === 'number' ? `ended with exit code ${end}` : `was ended by ${end}`;
-      throw fail(how, said === '' ? undefined : `it says: ${said}`);
-    }
-    const token = readToken(output.stdout.split(/\r\n|\n|\r/, 1)[0]!, origin);
-    if (!token) throw fail('printed no token: the first line of its output is empty');
-    return token;
-  } finally {
-    over.abort();
-    child.kill('SIGKILL');
-    child.stdout.destroy();
-    child.stderr.destroy();
-    child.unref();
+  if (late.signal.aborted) throw fail(`did not end within ${PATIENCE_S}s`);
+  if (stdout.length > MOST_BYTES || code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')
+    throw fail('printed more than a token: its first line must be the token');
+  if (typeof code === 'string') throw fail(TROUBLE[code] ?? `cannot be started (${code})`);
+  if (error) {
+    const said = lastLine(stderr, stdout);
+    const how = code == null ? `was ended by ${error.signal}` : `ended with exit code ${code}`;
+    throw fail(how, said === '' ? undefined : `it says: ${said}`);
   }
+  const token = readToken(stdout.split(/\r\n|\n|\r/, 1)[0]!, origin);
+  if (!token) throw fail('printed no token: the first line of its output is empty');
+  return token;
 }
 
 /** Why it cannot be started. */
