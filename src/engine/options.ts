@@ -46,7 +46,6 @@ export const NUMBERS = {
   ...IMPORT_NUMBERS,
   timeoutMs: { unit: 'ms', least: 1, default: 2 * MINUTE },
   threads: { unit: 'count', least: 0, default: 2 },
-  historyKeepMs: { unit: 'ms', least: 1, default: 90 * 24 * 60 * MINUTE },
 } as const satisfies Record<string, NumberOption>;
 
 /** Options with a fixed set of words as values. */

@@ -134,7 +134,6 @@ async function inEffect(_: unknown, context: Context) {
     state: settings.stateName(found),
     state_dir: found.stateDir,
     request_timeout: writeDuration(found.timeoutMs),
-    'history.keep': writeDuration(found.historyKeepMs),
   };
   const records = Object.entries(found.origins).map(([key, origin]) => {
     const value = key in values ? values[key] : found.importDefaults[camelCase(key.replace('import.', ''))];

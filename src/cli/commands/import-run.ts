@@ -191,13 +191,13 @@ export async function tokenHashOf(context: Context): Promise<ImportDeps['tokenHa
 async function importDeps(options: ImportOptions, context: Context, scope: Scope | null) {
   await requireService(options, context);
   const settings = await context.settings();
-  const { account, region, embedded, baseUrl, timeoutMs, historyKeepMs } = settings;
+  const { account, region, embedded, baseUrl, timeoutMs } = settings;
   const isKnown = embedded || (baseUrl !== null && (account !== null || hasToken(settings)));
   const { retries, retryDelayMs, maxRetryAfterMs } = options;
   const client = () => context.client({ retries, retryDelayMs, maxRetryAfterMs });
   const base_url = embedded ? (await client()).baseUrl : (baseUrl ?? '');
   return {
-    ...{ ...context, client, historyKeepMs, random: Math.random, threads: Math.min(2, context.cores) },
+    ...{ ...context, client, random: Math.random, threads: Math.min(2, context.cores) },
     state: await context.state(),
     scope: scope ?? (isKnown ? await context.scope() : null),
     tokenHash: await tokenHashOf(context),

@@ -61,11 +61,6 @@ export const FLAGLESS = {
     env: 'PROFILES_PROGRESS',
     flag: false,
   }),
-  historyKeep: number('historyKeepMs', {
-    otherwise: '2160h, which is 90 days',
-    config: 'history.keep',
-    flag: false,
-  }),
   allowHttp: row(text('hosts'), { env: 'PROFILES_ALLOW_HTTP', flag: false }),
 } as const satisfies Table;
 

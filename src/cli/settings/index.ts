@@ -48,9 +48,7 @@ function decideSettings({ world, flags, config }: Omit<Sources, 'sections'>): Se
   const token = findToken(sources, region.value, ignore);
   const { state, stateDir } = findState(sources);
   const imports = importDefaults(sources);
-  const { historyKeep } = FLAGLESS;
   const { requestTimeout } = GLOBAL;
-  const keep = inFile(sources, historyKeep.config);
   const confirm = inFile<boolean>(sources, FLAGLESS.confirm.config);
   const timeout = find(sources, 'requestTimeout');
   return {
@@ -67,7 +65,6 @@ function decideSettings({ world, flags, config }: Omit<Sources, 'sections'>): Se
     stateDir: stateDir.value,
     timeoutMs: timeout ? requestTimeout.type.read(timeout.value, setting(timeout)) : requestTimeout.default,
     confirm: confirm?.value ?? false,
-    historyKeepMs: keep ? historyKeep.type.read(keep.value, historyKeep.config) : historyKeep.default,
     importDefaults: imports.values,
     configPath: config.path,
     origins: {
@@ -80,7 +77,6 @@ function decideSettings({ world, flags, config }: Omit<Sources, 'sections'>): Se
       state_dir: stateDir.origin,
       request_timeout: timeout?.origin ?? 'default',
       ...(confirm && { confirm: confirm.origin }),
-      ...(keep && { 'history.keep': keep.origin }),
       ...imports.origins,
     },
     warnings,

@@ -31,7 +31,6 @@ export interface ConfigSection extends Partial<Record<Texts, string>> {
   regions?: Record<string, Partial<Record<Hosts | 'token', string>>>;
   import?: Record<string, Scalar>;
   confirm?: boolean;
-  history?: { keep?: string };
 }
 export interface ConfigFile extends ConfigSection {
   $schema?: string;

@@ -77,7 +77,6 @@ const section = {
     )
     .describe('Hosts of each region.'),
   import: partial(shape('import.')).describe('Defaults for flags of profiles import.'),
-  history: partial(shape('history.')).describe('What is kept for profiles history.'),
 };
 
 export const fileSchema = partial({

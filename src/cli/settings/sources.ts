@@ -57,8 +57,6 @@ export interface Settings {
   timeoutMs: number;
   /** Whether to ask before anything is sent. */
   confirm: boolean;
-  /** How long rows are kept for `history`, in milliseconds. */
-  historyKeepMs: number;
   /** `import.*` of the file: defaults for flags of an import, by camelCase name, with values as in the file. */
   importDefaults: Readonly<Record<string, ImportDefault>>;
   /** The config file, whether or not it exists. */
@@ -110,7 +108,7 @@ export function flagOrVariable(
   return value === undefined ? null : { value, origin: `environment ${env}` };
 }
 
-/** The value of the first of these keys, such as `history.keep`, in the first section of the file that has one. */
+/** The value of the first of these keys, such as `base_url`, in the first section of the file that has one. */
 export function inFile<T extends Scalar = string>(
   { config: { path }, sections }: Pick<Sources, 'config' | 'sections'>,
   ...keys: string[]

@@ -5,7 +5,7 @@
 import { RunRequests } from '../model/run-requests.js';
 import type { Kind } from '../model.js';
 import { idHashes } from '../read/index.js';
-import type { HistoryEntry } from '../state/history.js';
+import { HISTORY_KEPT_MS, type HistoryEntry } from '../state/history.js';
 import type { StoredRun } from '../state/runs.js';
 import { MERGED, type Outcome, outcomesOf, type RowOutcome, without } from './outcome.js';
 import type { ImportDeps } from './start.js';
@@ -26,25 +26,19 @@ export interface HistoryRecord {
   region: string;
 }
 
-export interface HistoryDeps extends Pick<ImportDeps, 'state' | 'clock'> {
-  /** Milliseconds: older rows are not reported. */
-  keepMs: number;
-}
-
 interface Found {
   records: HistoryRecord[];
   /** Runs with unchanged rows, of which the profile may be one. */
   maybeUnchanged: string[];
 }
 
+type Deps = Pick<ImportDeps, 'state' | 'clock'>;
+
 /** @returns `records`: newest first */
-export async function historyOf(
-  kind: Kind,
-  id: string,
-  { state, clock, keepMs }: HistoryDeps,
-): Promise<Found> {
+export async function historyOf(kind: Kind, id: string, deps: Deps): Promise<Found> {
+  const { state, clock } = deps;
   const [hash] = idHashes(state.secret, [id]);
-  const since = clock.now() - keepMs;
+  const since = clock.now() - HISTORY_KEPT_MS;
   const runs = new Map((await state.runs.all()).map((run) => [run.run, run]));
   const jobs = new Map((await state.jobs.all()).map((job) => [job.job_id, job]));
   const known = new Map<string, RunRequests>();
@@ -98,7 +92,7 @@ function ofRow(
   return isWith ? { ...went, outcome: 'merged', reason: MERGED } : went;
 }
 
-type Jobs = ReadonlyMap<string, Awaited<ReturnType<HistoryDeps['state']['jobs']['all']>>[number]>;
+type Jobs = ReadonlyMap<string, Awaited<ReturnType<Deps['state']['jobs']['all']>>[number]>;
 
 function ofProfile({ job_id, note }: HistoryEntry, jobs: Jobs): RowOutcome {
   if (job_id === null) {

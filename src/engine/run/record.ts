@@ -6,12 +6,13 @@ import type { RequestRecord } from '../model/requests.js';
 import { RunRequests } from '../model/run-requests.js';
 import { type Kind, MAX_PLAN_AGE_MS, type Summary } from '../model.js';
 import { dialectOptions } from '../options/dialect-options.js';
-import { type ImportOptions, NUMBERS } from '../options.js';
+import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import { failedCanaries, isCanaryDue } from '../send/next.js';
 import { isWebAddress } from '../service/address.js';
 import { sameScope } from '../state/access.js';
+import { HISTORY_KEPT_MS } from '../state/history.js';
 import type { PlannedRequests, StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 import { keepPlaces, storeOptions } from './recorded.js';
@@ -156,7 +157,7 @@ export async function end(
   distinct: (kind: Kind) => number,
 ): Promise<unknown> {
   const { deps, id, scope, wasFinished, requests } = session;
-  const { state, clock, historyKeepMs = NUMBERS.historyKeepMs.default } = deps;
+  const { state, clock } = deps;
   // Nothing is left to send, even if its jobs could not be followed to their ends.
   const finished = !failure || wasFinished;
   const endedBy = failure instanceof ProfilesError ? failure.code : null;
@@ -171,7 +172,7 @@ export async function end(
   try {
     // Outdated fingerprints and old history. If that fails, the next run deletes them when it ends.
     for (const kind of summary.kinds) await state.known.compact(scope, kind, distinct(kind));
-    await state.history.prune(clock.now() - historyKeepMs);
+    await state.history.prune(clock.now() - HISTORY_KEPT_MS);
   } catch (error) {
     // Not reported: the run is recorded as ended, and the advice to resume would be wrong.
     if (!(error instanceof StateError) && !(error instanceof LockLostError)) throw error;

@@ -68,8 +68,6 @@ export interface ImportDeps {
   offer?: ((run: StoredRun) => Promise<boolean>) | undefined;
   /** Asks whether the plan may be sent, and throws if not. */
   confirm?: Confirm | undefined;
-  /** How long rows are kept for the history of profiles, in milliseconds. Default: 90 days. */
-  historyKeepMs?: number | undefined;
   /** Worker threads for parsing; 0 parses in this thread. */
   threads: number;
   /**

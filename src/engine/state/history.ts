@@ -10,6 +10,9 @@ import type { Kind } from '../model.js';
 import { type Access, idOf, type Scope } from './access.js';
 import { insertInto, sql, type Transaction } from './database.js';
 
+/** How long rows are kept: 90 days, in milliseconds. */
+export const HISTORY_KEPT_MS = 90 * 24 * 3_600_000;
+
 /** Lines of one input; ascending if the request has its rows in order. */
 interface InputLines {
   /** Index of the input in the run. */
