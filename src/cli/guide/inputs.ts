@@ -104,7 +104,6 @@ export interface Reading {
 /** Gives the work what reads inputs: a spool and threads. */
 export async function whileReading<T>(context: Context, work: (reading: Reading) => Promise<T>): Promise<T> {
   let spool: string | undefined;
-  let copies = 0;
   const fetch = async (source: AnySource): Promise<Located> => {
     const { stateDir, timeoutMs } = await context.settings();
     const at = ['spool', `inspect-${randomUUID()}`];
@@ -116,8 +115,7 @@ export async function whileReading<T>(context: Context, work: (reading: Reading)
         throw error instanceof ProfilesError ? error : notSpooled(source.path, join(stateDir, ...at), error);
       }
     };
-    const to = { folder, name: `input-${++copies}` };
-    const fetching = fetchSource(source, to, sourceDeps(context, timeoutMs));
+    const fetching = fetchSource(source, folder, sourceDeps(context, timeoutMs));
     for (;;) {
       const next = await fetching.next(); // progress is not shown: there is a spinner
       if (next.done) return next.value;

@@ -26,13 +26,13 @@ import type { ImportDeps, Start } from './start.js';
 
 /**
  * @param recorded what was decided before; null for new inputs
- * @param spool the id of the folder for copies
+ * @param spool returns the folder for copies, created if needed
  * @throws InputError UsageError NetworkError StateError
  */
 export async function* openInputs(
   start: Start,
   recorded: Recorded | null,
-  spool: string,
+  spool: () => string,
   options: ImportOptions,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, OpenedInput[]> {
@@ -55,7 +55,7 @@ export async function* openInputs(
 
 async function* openNew(
   sources: readonly AnySource[],
-  spool: string,
+  spool: () => string,
   options: ImportOptions,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, OpenedInput[]> {
@@ -65,17 +65,14 @@ async function* openNew(
       hint: 'use - only once, and pass file names for the other inputs',
     });
   }
-  const folder = () => deps.state.spools.folder(spool);
   const shown = { ...options, paths: shownInputs(options.paths) };
   const opened: OpenedInput[] = [];
   if (records) {
-    const location = await spoolRecords(records, folder(), deps.stop);
+    const location = await spoolRecords(records, spool(), deps.stop);
     opened.push(await openOne({ path: options.paths[0]!, location }, options, options, deps));
   }
-  for (const [index, source] of sources.entries()) {
-    const located = yield* fetchSource(source, { folder, name: `input-${index + 1}` }, deps);
-    opened.push(await openOne(located, shown, options, deps));
-  }
+  for (const source of sources)
+    opened.push(await openOne(yield* fetchSource(source, spool, deps), shown, options, deps));
   for (const { path, again } of opened) {
     if (again) yield { type: 'notice', message: `${path}: types and mapping of run ${again.runs[0]}` };
   }

@@ -94,7 +94,7 @@ export class Session {
     this.#ownSpool = run ? null : this.id;
     this.deadline = new Deadline(options.waitTimeoutMs, deps);
     const isOnePass = options.dryRun && !deps.savePlan;
-    this.pool = new Pool({ threads, cacheFolder: isOnePass ? null : () => state.spools.folder(this.spool) });
+    this.pool = new Pool({ threads, cacheFolder: isOnePass ? null : this.spool });
     const scope = () => (options.changedOnly && deps.scope ? this.scope : null);
     const since = options.refreshAfterMs && Math.max(0, this.plannedAt - options.refreshAfterMs);
     const cells = options.trackKeys ? (send: number) => state.known.cells(send) : null;
@@ -102,10 +102,8 @@ export class Session {
     this.changes = new Changes(state, scope, since === null ? null : new Date(since).toISOString(), how);
   }
 
-  /** The id of the folder for copies of its inputs. */
-  get spool(): string {
-    return this.#ownSpool ?? this.id;
-  }
+  /** The folder for copies of its inputs, created if needed. */
+  readonly spool = (): string => this.deps.state.spools.folder(this.#ownSpool ?? this.id);
 
   /** Gives a new run this id. */
   rename(id: string): void {

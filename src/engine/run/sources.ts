@@ -61,24 +61,24 @@ export async function expandInputs(paths: readonly string[], deps: SourceDeps): 
 }
 
 /**
- * Makes a source available as a file.
- * @param folder returns the private folder of the run, created if needed; the caller removes it
- * @param name file name of the copy in it
+ * Makes a source available as a file. Each copy has a new place: an earlier session may have died while it wrote one.
+ * @param spool returns the folder for copies, created if needed; the caller removes it
  * @throws InputError NetworkError StateError; the signal's reason
  */
 export async function* fetchSource(
   source: AnySource,
-  { folder, name }: { folder: () => string; name: string },
+  spool: () => string,
   deps: SourceDeps,
 ): AsyncGenerator<ImportEvent, Located> {
   if (source.from === 'file') return source;
-  const to = join(folder(), name);
+  const folder = mkdtempSync(join(spool(), 'copy-'));
+  const to = join(folder, 'input');
   if (source.from === 'zip') {
     const { path, location, member } = source;
     return unpack({ path, location, member, join: (inside) => `${path}:${inside}` }, to, deps.stop);
   }
   if (source.from === 'stdin') {
-    const location = await spoolStdin(deps.stdin(), folder(), deps.stop);
+    const location = await spoolStdin(deps.stdin(), folder, deps.stop);
     const copy = { path: '-', location, member: null, join: (inside: string) => inside };
     return { ...(await unpackCopy(copy, to, deps.stop)), path: '-' };
   }
@@ -148,30 +148,22 @@ async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): Asy
 
 const NOT_SURE = 'the server did not say how long the file is, so a copy that was cut off would look whole';
 
-/** Makes a new place for a copy: an earlier session may have died while it wrote one. */
-type Copy = () => Parameters<typeof fetchSource>[1];
-
 /**
  * Finds each input: by digest among the named files, otherwise where it was, or at its path relative to the current folder.
  * Downloads and archive members are fetched again if their copies are not on this machine.
  * @param named files that are inputs, but not necessarily all of them
- * @param spool the id of the folder for copies
+ * @param spool returns the folder for copies
  * @throws InputError if a named file is not an input, or an input is not found
  */
 export async function* locate(
   record: Recorded,
   named: readonly string[],
-  spool: string,
+  spool: () => string,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, Located[]> {
-  const copy: Copy = () => {
-    let made: string | undefined;
-    const folder = () => (made ??= mkdtempSync(join(deps.state.spools.folder(spool), 'copy-')));
-    return { folder, name: 'input' };
-  };
   const others: (Located & DigestedFile)[] = [];
   for (const source of await expandInputs(named, deps)) {
-    const located = yield* fetchSource(source, copy(), deps);
+    const located = yield* fetchSource(source, spool, deps);
     others.push({ ...located, ...(await digestFile(located, deps.stop)) });
   }
   const stray = others.find(({ digest }) => !record.inputs.some((input) => input.digest === digest));
@@ -187,7 +179,7 @@ export async function* locate(
     const location =
       other?.location ??
       (await onThisMachine(input, places.get(index), deps)) ??
-      (yield* fetchAgain(record, input, copy, deps));
+      (yield* fetchAgain(record, input, spool, deps));
     // A run names it as it began; a plan, as it is named now.
     found.push({ path: input.location === undefined ? (other?.path ?? input.path) : input.path, location });
   }
@@ -217,7 +209,7 @@ async function onThisMachine(
 async function* fetchAgain(
   { name, missing }: Recorded,
   { path, location }: RecordedInput,
-  copy: Copy,
+  spool: () => string,
   deps: ImportDeps,
 ): AsyncGenerator<ImportEvent, string> {
   const details = missing(path);
@@ -225,7 +217,7 @@ async function* fetchAgain(
   try {
     const [source, ...more] = await expandInputs([path], deps);
     if (source && source.from !== 'file' && more.length === 0) {
-      return (yield* fetchSource(source, copy(), deps)).location;
+      return (yield* fetchSource(source, spool, deps)).location;
     }
   } catch (error) {
     // The address may have failed because its signature is not stored, so the hint is to name a file.
