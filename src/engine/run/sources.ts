@@ -11,7 +11,6 @@ import {
   realpathSync,
   writeFileSync,
 } from 'node:fs';
-import { rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { InputError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
@@ -75,17 +74,17 @@ export async function* fetchSource(
   const to = join(folder, 'input');
   if (source.from === 'zip') {
     const { path, location, member } = source;
-    return unpack({ path, location, member, join: (inside) => `${path}:${inside}` }, to, deps.stop);
+    return unpacked({ path, location, member, join: (inside) => `${path}:${inside}` }, to, deps.stop);
   }
   if (source.from === 'stdin') {
     const location = await spoolStdin(deps.stdin(), folder, deps.stop);
     const copy = { path: '-', location, member: null, join: (inside: string) => inside };
-    return { ...(await unpackCopy(copy, to, deps.stop)), path: '-' };
+    return { ...(await unpacked(copy, to, deps.stop)), path: '-' };
   }
   const { shown: path, member } = source;
   const location = `${to}.download`;
   yield* fetchWeb(source, location, deps);
-  return unpackCopy({ path, location, member, join: (inside) => `${path}#${inside}` }, to, deps.stop);
+  return unpacked({ path, location, member, join: (inside) => `${path}#${inside}` }, to, deps.stop);
 }
 
 interface Archive extends Located {
@@ -95,22 +94,13 @@ interface Archive extends Located {
   join: (member: string) => string;
 }
 
-async function unpack(archive: Archive, to: string, signal: AbortSignal): Promise<Located> {
-  return { path: await unpackMember(archive.location, to, archive, signal), location: to };
-}
-
-/**
- * Unpacks a member of a copied archive, and removes the copy. Returns a copy that is not an archive as it is.
- */
-async function unpackCopy(copy: Archive, to: string, signal: AbortSignal): Promise<Located> {
-  const { path, location, member } = copy;
-  if (!(await isArchive(location, path, signal))) {
-    if (member === null) return { path, location };
-    throw new InputError(`is not a zip archive, so there is no "${member}" in it`, { file: path });
-  }
-  const unpacked = await unpack(copy, to, signal);
-  await rm(location, { force: true });
-  return unpacked;
+/** Unpacks a member of an archive. What is no archive stays as it is. */
+async function unpacked(archive: Archive, to: string, signal: AbortSignal): Promise<Located> {
+  const { path, location, member } = archive;
+  if (await isArchive(location, path, signal))
+    return { path: await unpackMember(location, to, archive, signal), location: to };
+  if (member === null) return { path, location };
+  throw new InputError(`is not a zip archive, so there is no "${member}" in it`, { file: path });
 }
 
 async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): AsyncGenerator<ImportEvent> {
