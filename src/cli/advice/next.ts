@@ -35,6 +35,8 @@ export interface Known {
   tokenFrom?: string | undefined;
   /** File of the plan that a dry run saved. */
   plan?: string | undefined;
+  /** Whether it is the plan of a run that has sent its rows. */
+  isSent?: boolean;
   /** By run of `not_sent`: the paths of its files, and the flags that read them as it did. */
   again?: ReadonlyMap<string, Again>;
   /** Whether the valid rows are sent although others are rejected. */
@@ -77,6 +79,7 @@ function stepsOf(summary: Summary, known: Known): Command[] {
   switch (status) {
     case 'planned':
       if (rows.rejected > before && !known.sendsValid) return readInvalid(summary, known);
+      if (rows.unsent && known.isSent) return sendPlanned(known, 'send it again with', ['--again']);
       if (rows.unsent) return sendPlanned(known, 'send it with');
       return before > 0 ? sendPlanned(known, 'write the rejected rows to the rejects file with') : [];
     case 'rejected':

@@ -10,7 +10,7 @@ import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
 import { checkPlanFile, writePlan } from '../../engine/run/plan-file.js';
 import { hasConditions, hasSets } from '../../engine/run/recorded.js';
 import type { Unsent } from '../../engine/run/rejects-form.js';
-import { type ImportDeps, INPUTS, type Start } from '../../engine/run/start.js';
+import { type ImportDeps, INPUTS, isCarriedOut, type Start } from '../../engine/run/start.js';
 import { failedOf, isWithinBound } from '../../engine/run/summary.js';
 import { isWebAddress } from '../../engine/service/address.js';
 import type { Scope, State } from '../../engine/state/state.js';
@@ -81,6 +81,7 @@ export async function runAndReport(
     const requests = isRead ? await base.state.requests.of(run).catch(unread) : [];
     return {
       ...{ requests, plan: savePlan, tokenFrom: tokenFrom(settings) },
+      isSent: resumed && start.run.finished && isCarriedOut(start.run),
       ...(not_sent && { again: await unsentFlags(not_sent, base.state, cwd) }),
       failed: status === 'failed' || status === 'partial' ? failedOf(new RunRequests(requests)) : [],
       sendsValid: isWithinBound(rows, options.invalid),

@@ -5,7 +5,7 @@ import { placeOf, type RequestRecord } from '../../engine/model/requests.js';
 import { rangesIn } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { sentLaterReason } from '../../engine/run/outcome.js';
-import { isAlive } from '../../engine/run/start.js';
+import { isAlive, startOfRunPlan } from '../../engine/run/start.js';
 import { jobsOf } from '../../engine/run/summary.js';
 import { failureReason } from '../../engine/service/names.js';
 import type { StoredRun } from '../../engine/state/runs.js';
@@ -15,7 +15,7 @@ import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { documentOf } from '../facts/index.js';
 import { isShown } from '../facts/session.js';
-import { given, LISTING, OTHERS, reportOf, usage } from '../options/index.js';
+import { given, LISTING, OTHERS, reportOf, SENDING, usage } from '../options/index.js';
 import { fieldsOn, type ListRecord, Names } from '../output/records.js';
 import { nextLines } from '../output/summary.js';
 import { stylesOn } from '../output/terminal.js';
@@ -43,7 +43,8 @@ const LIST = {
 
 export const command: Spec = {
   run: async ({ words: [named], flags }, context): Promise<Ended> => {
-    const { forget: forgotten } = given(OTHERS, flags);
+    const { forget: forgotten, inputs = [] } = given(OTHERS, flags);
+    const { savePlan } = given({ savePlan: SENDING.savePlan }, flags);
     if (forgotten !== undefined && named !== undefined) {
       const hint = { do: 'to forget it', run: ['runs', '--forget', forgotten] };
       throw hinted(usage('--forget takes the run id as its value'), hint);
@@ -51,6 +52,10 @@ export const command: Spec = {
     const report = reportOf(flags, (await context.settings()).importDefaults);
     if (report.page !== null && (named === undefined || forgotten !== undefined))
       throw usage('--report is for one run', 'profiles runs <run> --report report.html');
+    if (named === undefined && (savePlan !== undefined || inputs.length > 0))
+      throw usage('--save-plan and --input are for one run', 'profiles runs <run> --save-plan plan.json');
+    if (savePlan === undefined && inputs.length > 0)
+      throw usage('--input says where an input of a plan is now', 'add --save-plan <file>');
     const listed = ['csv', ...Object.keys(LISTING)].find((name) => flags[name] !== undefined);
     if (listed !== undefined && (named ?? forgotten) !== undefined)
       throw usage(`--${listed} is for the list of runs, not for one run`, 'leave it out');
@@ -77,6 +82,15 @@ export const command: Spec = {
       return printList({ ...LIST, records }, listing, context);
     }
     const run = recorded.findRun(runs, named);
+    if (savePlan !== undefined) {
+      // As a dry run of its inputs saves one.
+      const { scope, named_account: account } = run;
+      const words = ['runs', run.run, '--save-plan', savePlan];
+      const there = await recorded.contextAt(`run ${run.run}`, scope, words, context, account);
+      const { start, options } = startOfRunPlan(run, inputs, state);
+      const { runAndReport } = await import('./import-run.js');
+      return runAndReport(start, options, report, there, { scope, savePlan });
+    }
     // If the report's file cannot be written, nothing is printed.
     const { page, values } = report;
     const write = page === null ? null : await recorded.reportWriter(page, values, state, context);

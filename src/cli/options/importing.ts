@@ -70,6 +70,7 @@ export const SENDING = {
   dryRun: row(FLAG, { short: 'n', default: false, engine: true }),
   savePlan: row(path('file'), {
     conflicts: [{ with: '--resume', why: 'a resume sends what its run has planned' }],
+    commands: ['import', 'runs'],
   }),
   guide: row(FLAG, { commands: ['import', 'inspect'] }),
   checkProperties: row(FLAG, { default: false, import: true, engine: true, flag: false }),

@@ -85,7 +85,7 @@ const IDENTIFY = ['identify company', 'identify user'];
 export const OTHERS = {
   inputs: row(types.INPUT_TYPE, {
     ...{ spelled: '--input', repeatable: true, distinct: true },
-    commands: ['apply', 'resume'],
+    commands: ['apply', 'resume', 'runs'],
   }),
   expect: row(text('sha256'), { commands: ['apply'] }),
   again: row(FLAG, { commands: ['apply'] }),

@@ -163,10 +163,11 @@ function checkItemFormat({ run, item_format }: Pick<StoredRun, 'run' | 'item_for
 }
 
 /** Checks that the inputs have the content that was recorded. @throws InputError for the first that has not */
-export function checkUnchanged({ recorded, deps }: Session, { inputs }: Scanned): void {
+export function checkUnchanged({ recorded, isRecorded, deps }: Session, { inputs }: Scanned): void {
+  const what = isRecorded ? 'it cannot be continued' : 'no plan of it can be made';
   for (const [index, { digest }] of recorded?.inputs.entries() ?? []) {
     const now = inputs[index]!;
-    if (now.scan.digest !== digest) throw recorded!.changed(index, now, deps.cwd);
+    if (now.scan.digest !== digest) throw recorded!.changed(index, now, deps.cwd, what);
   }
 }
 

@@ -181,7 +181,8 @@ export async function runOfPlan(
 ): Promise<StoredRun | undefined> {
   const runs = (await state.runs.all()).filter((known) => {
     const { plan } = known.options as Partial<ImportOptions>;
-    const isOf = plan?.run === run && plan.digest === digest;
+    // A run that began without this plan may have been saved as it; when it is sent again, the run has another id.
+    const isOf = known.run === run || (plan?.run === run && plan.digest === digest);
     return isOf && isCarriedOut(known) && sameScope(known.scope, scope);
   });
   return runs.find(({ finished }) => !finished) ?? runs[0];

@@ -36,16 +36,18 @@ export interface Recorded {
   name: string;
   /** What to do about a file that is not one of the inputs. */
   otherwise: string;
+  /** Whether a person has seen what is said about its columns. */
+  isReviewed: boolean;
   /** Of the error for an input that is not found. */
   missing(path: string): ErrorDetails;
-  /** The error for an input with another content. */
-  changed(index: number, now: PlannedInput, cwd: string): InputError;
+  /** The error for an input with another content. @param what what is not possible then */
+  changed(index: number, now: PlannedInput, cwd: string, what: string): InputError;
 }
 
 export function recordedInPlan({ run, item_format, inputs }: SavedPlan): Recorded {
   const missing = (path: string) => ({ problem: { code: 'plan_input', path } }) as const;
   return {
-    ...{ run, item_format, name: 'the plan', missing },
+    ...{ run, item_format, name: 'the plan', isReviewed: true, missing },
     inputs: inputs as (SavedPlan['inputs'][number] & RecordedInput)[],
     otherwise: 'name the file that the plan was made of, or make a new plan',
     changed: (index, { scan }) => {
@@ -57,18 +59,18 @@ export function recordedInPlan({ run, item_format, inputs }: SavedPlan): Recorde
 }
 
 export const recordedInRun = ({ run, item_format, inputs, options }: StoredRun): Recorded => ({
-  ...{ run, item_format, inputs, name: `run ${run}` },
+  ...{ run, item_format, inputs, name: `run ${run}`, isReviewed: false },
   otherwise: 'name the file that the run read, or import this one',
   missing: (path) => ({
     hint: 'name a file with the same content',
     problem: { code: 'run_input', run, path },
   }),
-  changed: (index, { opened: { location } }, cwd) => {
+  changed: (index, { opened: { location } }, cwd, what) => {
     const { path } = inputs[index]!;
     // The run may have begun in another folder. Copies of downloads and archive members have other names.
     const isElsewhere = basename(location) === basename(path) && location !== resolve(cwd, path);
     const { kind, id } = options as Pick<ImportOptions, 'kind' | 'id'>;
-    return new InputError(`has changed since run ${run} began, so it cannot be continued`, {
+    return new InputError(`has changed since run ${run} began, so ${what}`, {
       file: path,
       hint: 'restore the old content, or start a new import of the file',
       problem: { code: 'input_changed', paths: [isElsewhere ? location : path], kind, id },

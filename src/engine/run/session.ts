@@ -88,10 +88,11 @@ export class Session {
     this.started = clock.monotonic();
     this.plannedAt = created_at ? Date.parse(created_at) : clock.now();
     this.isRecorded = !options.dryRun;
-    this.earlier = run;
-    this.replaces = run?.replaces ?? [];
+    this.earlier = this.isRecorded ? run : null;
+    this.replaces = this.earlier?.replaces ?? [];
     this.id = run?.run ?? newRunId(clock.now(), random);
-    this.#ownSpool = run ? null : this.id;
+    // A plan of a recorded run has its own: another import may remove that of the run, since a plan has no lock.
+    this.#ownSpool = this.earlier ? null : run ? newRunId(clock.now(), random) : this.id;
     this.deadline = new Deadline(options.waitTimeoutMs, deps);
     const isOnePass = options.dryRun && !deps.savePlan;
     this.pool = new Pool({ threads, cacheFolder: isOnePass ? null : this.spool });
@@ -175,9 +176,11 @@ export class Session {
   /** The inputs were opened: prepares for reading them, and for their rejected rows. */
   open(opened: readonly OpenedInput[]): void {
     const { cwd, state, rehearsal = false } = this.deps;
+    // The file of a run stays as it is while a plan of the run is made.
+    const isRehearsal = rehearsal || (this.start.from === 'run' && !this.isRecorded);
     this.opened = opened;
     const path = this.options.rejects;
-    this.rejecting = new Rejecting(opened, { cwd, path, state, run: () => this.id, isRehearsal: rehearsal });
+    this.rejecting = new Rejecting(opened, { cwd, path, state, run: () => this.id, isRehearsal });
     for (const input of opened) this.pool.prepare(input);
     // Its errors are ignored: the same call fails again when it is needed.
     if (this.isRecorded) this.deps.client().catch(() => {});

@@ -241,6 +241,26 @@ export async function startOfRun(
   return { start: { from: 'run', run, inputs, isSent: sent }, options };
 }
 
+/**
+ * The start and the options of a plan of a run as it was recorded: a dry run of its inputs.
+ * @param inputs those that are elsewhere now
+ * @throws UsageError if it was given values that are not kept
+ */
+export function startOfRunPlan(
+  run: StoredRun,
+  inputs: readonly string[],
+  state: State,
+): { start: Start; options: ImportOptions } {
+  try {
+    const options = { ...restoreOptions(state, run), ...ONCE, dryRun: true, plan: undefined };
+    return { start: { from: 'run', run, inputs, isSent: false }, options };
+  } catch (cause) {
+    if (!(cause instanceof UsageError)) throw cause;
+    const message = `run ${run.run} was given values that are not kept, so no plan of it can be made`;
+    throw new UsageError(message, { hint: 'make a plan of its inputs', cause });
+  }
+}
+
 /** Whether a run has sent its rows or is to send them: one that was held or rejected never does. */
 export const isCarriedOut = ({ status }: Pick<StoredRun, 'status'>): boolean =>
   status !== 'rejected' && status !== 'held';

@@ -80,6 +80,9 @@ describe('an address', () => {
       expect([resumed.code, (JSON.parse(resumed.stdout) as Summary).run]).toEqual([0, second.run]);
       expect(served).toBe(2);
       expect(spooled(cwd)).toEqual([]);
+      const planned = await cli(['runs', second.run!, '--save-plan', 'plan.json'], { cwd, env });
+      expect([planned.code, served], planned.stderr).toEqual([0, 3]);
+      expect(spooled(cwd), 'its copy of the address').toEqual([]);
     } finally {
       await service.stop();
     }
