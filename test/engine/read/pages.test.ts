@@ -5,16 +5,17 @@
  * `$ mapping {…}` what a mapping file says. Rules of columns stand beside the other options, pairs of them as an object. Files are those of
  * the section, else those in `fixtures`; a block of `xlsx` has a row of a workbook on each line.
  */
-import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { ProfilesError } from '../../../src/engine/errors.js';
 import type { ColumnPlan } from '../../../src/engine/model.js';
-import { NO_RULES } from '../../../src/engine/read/index.js';
+import { NO_RULES, unpackMember } from '../../../src/engine/read/index.js';
 import { readMapping } from '../../../src/engine/read/mapping/mapping-file.js';
 import { scratch } from '../../support/cli.js';
 import { type Block, page, type Session } from '../../support/page.js';
 import { workbook } from '../../support/workbook.js';
+import { zip } from '../../support/zip.js';
 import { FIXTURES, type Reading, type ReadOptions, read } from './reading.js';
 
 const PAGES = join(import.meta.dirname, 'pages');
@@ -25,12 +26,13 @@ class Reader implements Session {
   readonly #folder = scratch();
 
   write({ language, file, text }: Block): void {
-    const rows = (): unknown[] =>
-      text
-        .trimEnd()
-        .split('\n')
-        .map((line) => JSON.parse(line));
-    writeFileSync(join(this.#folder, file), language === 'xlsx' ? workbook(rows() as never) : text);
+    const rows = () => text.split('\n').flatMap((line) => (line === '' ? [] : [JSON.parse(line)]));
+    const content: Record<string, () => Uint8Array> = {
+      xlsx: () => workbook(rows()),
+      zip: () => zip(rows()),
+      hex: () => Buffer.from(text, 'hex'),
+    };
+    writeFileSync(join(this.#folder, file), content[language]?.() ?? text);
   }
 
   async type(line: string): Promise<string> {
@@ -38,6 +40,7 @@ class Reader implements Session {
     try {
       if (command === 'mapping') return await this.#mapping(json);
       if (command === 'cells') return await this.#cells(line);
+      if (command === 'unpack') return await this.#unpack(name, JSON.parse(json));
       const cwd = existsSync(join(this.#folder, name)) ? this.#folder : FIXTURES;
       const reading = await read(name, { cwd, ...optionsOf(JSON.parse(json)) });
       if (command === 'columns') return columnsOf(reading);
@@ -54,6 +57,17 @@ class Reader implements Session {
   async #mapping(text: string): Promise<string> {
     writeFileSync(join(this.#folder, 'm.json'), text);
     return (await readMapping('m.json', this.#folder)).map((one) => `${JSON.stringify(one)}\n`).join('');
+  }
+
+  async #unpack(name: string, { member = null }: { member?: string | null }): Promise<string> {
+    const to = join(this.#folder, 'member');
+    rmSync(to, { force: true });
+    const how = { path: name, member, join: (one: string) => `${name}:${one}` };
+    await unpackMember(join(this.#folder, name), to, how).finally(() => {
+      // For nobody else to read; nothing of it is left where it is refused.
+      if (existsSync(to)) expect(statSync(to).mode & 0o777).toBe(0o600);
+    });
+    return `${readFileSync(to, 'utf8')}\n`;
   }
 
   async #cells(line: string): Promise<string> {

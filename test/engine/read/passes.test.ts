@@ -10,7 +10,6 @@ import {
   idHashes,
   itemIn,
   type MappingRules,
-  NO_RULES,
   type OpenedInput,
   readRows,
   type Schema,
@@ -202,46 +201,6 @@ describe('the scan', () => {
     }
   });
 
-  it('says of every column where it goes, its type and why', async () => {
-    const { scan } = await readText(
-      'a.csv',
-      'company_id,Founded,CIK,gone,metadata,_profiles_line\nA,1902,1,x,,5\nB,2013 (1888),2,,,\nC,,3,,,\n',
-      { rules: { ...NO_RULES, exclude: ['gone'], map: [['CIK', 'cik']] } },
-    );
-    expect(scan.columns).toEqual([
-      { column: 'company_id', key: 'company_id', type: 'string', reason: 'the identifier', empty: 0 },
-      { column: 'Founded', key: 'Founded', type: 'string', reason: 'line 3: "2013 (1888)"', empty: 1 },
-      { column: 'CIK', key: 'cik', type: 'integer', reason: 'all 3 values are integers', empty: 0 },
-      { column: 'gone', key: null, type: null, reason: 'excluded', empty: 2 },
-      {
-        column: 'metadata',
-        key: 'metadata',
-        type: 'object',
-        reason: 'its members become metadata',
-        empty: 3,
-      },
-      { column: '_profiles_line', key: null, type: null, reason: 'a column of a rejects file', empty: 2 },
-    ]);
-    expect(scan.types).toEqual([
-      ['Founded', 'string'],
-      ['cik', 'integer'],
-    ]);
-  });
-
-  it('says of JSON fields what they hold', async () => {
-    const { scan } = await read('input/mixed-types.json');
-    expect(scan.columns).toEqual([
-      { column: 'company_id', key: 'company_id', type: 'string', reason: 'the identifier', empty: 0 },
-      {
-        column: 'v',
-        key: 'v',
-        type: 'mixed',
-        reason: 'item 2: "one" is text, others are an integer',
-        empty: 0,
-      },
-    ]);
-  });
-
   it.each<[values: unknown[], type: string | null, reason: string]>([
     [['a', 'b', null], 'string', 'the type of its JSON values'],
     [[1, 2, 0.5], 'number', 'the type of its JSON values'],
@@ -256,11 +215,6 @@ describe('the scan', () => {
       const { scan } = await readText('a.ndjson', text);
       expect(scan.columns[1]).toMatchObject({ column: 'field', type, reason });
     }
-  });
-
-  it('types a column over all its cells, those of rejected rows included', async () => {
-    const { scan } = await readText('a.csv', 'company_id,zip\nc1,10001\n,02139\n');
-    expect(scan.columns[1]).toMatchObject({ type: 'string', reason: 'line 3: "02139"' });
   });
 
   it.each([DEFAULT_LIMITS.maxDepth + 1, 10_000, 100_000])(

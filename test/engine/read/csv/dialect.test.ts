@@ -312,35 +312,3 @@ it('an unclosed quote early in a long text names the line where it opened, and d
     'f.csv:2: the quote that opens on this line is not closed within 1000 B',
   );
 });
-
-describe('options that no file can have', () => {
-  it.each([
-    [{ quote: 'ab' }, 'quote: "ab" is not one character'],
-    [{ quote: '' }, 'quote: "" is not one character'],
-    [{ escape: '\\n\\n' }, 'escape: "\\\\n\\\\n" is not one character'],
-    [{ quote: 'none', escape: '\\' }, 'escape: "\\\\" has a meaning only inside quotes, and there are none'],
-    [{ delimiter: '' }, 'delimiter: "" cannot separate cells'],
-    [{ delimiter: '\\x00' }, 'delimiter: "\\\\x00" cannot separate cells'],
-    [{ delimiter: "';'", quote: "'" }, `delimiter: "';'" contains the quote`],
-    [{ delimiter: '\\,', escape: '\\' }, 'delimiter: "\\\\," contains the escape character'],
-    [{ comment: '' }, 'comment: "" is not the beginning of a line'],
-    [{ comment: '"x' }, 'comment: "\\"x" would leave out rows: cells may begin with it'],
-    [{ delimiter: ';', comment: ';' }, 'comment: ";" would leave out rows: cells may begin with it'],
-  ])('%j', (options, message) => {
-    expect(() => askedDialect(options)).toThrow(message);
-  });
-
-  it.each([
-    [{ delimiter: '\\x01' }, { delimiter: '\x01' }],
-    [{ delimiter: '\\u00A6' }, { delimiter: '¦' }],
-    [{ delimiter: '\\t|\\t' }, { delimiter: '\t|\t' }],
-    [{ delimiter: 'tab' }, { delimiter: '\t' }],
-    [
-      { quote: "'", escape: "'" },
-      { quote: "'", escape: null },
-    ],
-    [{ quote: 'none' }, { quote: null }],
-  ])('%j is read as meant', (options, expected) => {
-    expect(askedDialect(options)).toMatchObject(expected);
-  });
-});

@@ -31,27 +31,6 @@ async function unpacked(
 const archive = (...members: Member[]): Buffer => zip(members);
 
 describe('a member', () => {
-  it('is the only one: folders, hidden files and what macOS adds do not count', async () => {
-    const bytes = archive(
-      { name: 'exports/' },
-      { name: 'exports/companies.csv', content: CSV },
-      { name: '__MACOSX/exports/._companies.csv', content: 'x' },
-      { name: 'exports/.DS_Store', content: 'x' },
-    );
-    expect(await unpacked(bytes)).toBe(CSV);
-  });
-
-  it('is the one that was named, hidden or not', async () => {
-    const bytes = archive(
-      { name: 'a.csv', content: 'a' },
-      { name: '.b.csv', content: 'b' },
-      { name: 'ü/c.csv', content: 'c' },
-    );
-    expect(await unpacked(bytes, 'a.csv')).toBe('a');
-    expect(await unpacked(bytes, '.b.csv')).toBe('b');
-    expect(await unpacked(bytes, 'ü/c.csv')).toBe('c');
-  });
-
   it('may be stored without being packed, or be packed itself', async () => {
     const raw = Buffer.from(CSV);
     expect(await unpacked(archive({ name: 'a.csv', content: CSV, packed: raw, claims: { method: 0 } }))).toBe(
@@ -63,121 +42,15 @@ describe('a member', () => {
 });
 
 describe('refused', () => {
-  const many = Array.from({ length: 23 }, (_, n) => ({ name: `part-${n + 1}.csv` }));
   const whole = archive({ name: 'a.csv', content: CSV });
   const inMiddle = Buffer.from(whole);
   inMiddle.fill(0x55, 1_000, 1_100);
-  it.each<
-    [what: string, bytes: Uint8Array, wanted: string | null, message: string | RegExp, hint: string | RegExp]
-  >([
-    [
-      'several members',
-      archive({ name: 'companies.csv' }, { name: 'users.csv' }),
-      null,
-      'a.zip: the zip archive contains 2 files: name the one to read',
-      'a.zip:companies.csv\na.zip:users.csv',
-    ],
-    ['many members', archive(...many), null, /contains 23 files/, /a\.zip:part-20\.csv\nand 3 more$/],
-    ['no member', archive(), null, 'a.zip: the zip archive contains no files', ''],
-    ['folders alone', archive({ name: 'a/' }), null, 'a.zip: the zip archive contains no files', ''],
-    [
-      'a member that is not there',
-      archive({ name: 'users.csv' }),
-      'user.csv',
-      'a.zip:user.csv: no such file in the zip archive',
-      'did you mean a.zip:users.csv?',
-    ],
-    [
-      'a folder as a member',
-      archive({ name: 'exports/' }, { name: 'exports/a.csv' }),
-      'exports/',
-      'a.zip:exports/: no such file in the zip archive',
-      /a\.zip:exports\/a\.csv/,
-    ],
-    [
-      'two members of one name',
-      archive({ name: 'a.csv', content: 'x' }, { name: 'a.csv', content: 'y' }),
-      'a.csv',
-      'a.zip:a.csv: the zip archive contains two files of this name',
-      /unpack the archive/,
-    ],
-    [
-      'a name that climbs',
-      archive({ name: '../../etc/x.csv' }),
-      null,
-      /a file whose name leads out of it: \.\.\/\.\.\/etc/,
-      /do not trust/,
-    ],
-    [
-      'a name that climbs, beside a good one',
-      archive({ name: 'a.csv' }, { name: 'b/../../c' }),
-      'a.csv',
-      /leads out of it/,
-      /do not trust/,
-    ],
-    ['a name from the root', archive({ name: '/etc/x.csv' }), null, /leads out of it: \/etc/, /do not trust/],
-    ['a name with a drive', archive({ name: 'C:\\x.csv' }), null, /leads out of it: C:/, /do not trust/],
-    [
-      'an encrypted member',
-      archive({ name: 'a.csv', claims: { flags: 0x801 } }),
-      null,
-      'a.zip:a.csv: is encrypted',
-      /with its password/,
-    ],
-    [
-      'another method',
-      archive({ name: 'a.csv', claims: { method: 9 } }),
-      null,
-      /compressed with a method \(9\)/,
-      /unpack/,
-    ],
-    [
-      'a bomb',
-      archive({ name: 'a.csv', claims: { size: 4e9 } }),
-      null,
-      /would unpack from 2 B to 3\.7 GiB, which looks like a zip bomb/,
-      /if you trust it/,
-    ],
-    [
-      'more bytes than it says',
-      archive({ name: 'a.csv', content: CSV, claims: { size: 9 } }),
-      null,
-      /damaged or cut off: too many bytes/,
-      /unzip -t/,
-    ],
-    [
-      'fewer bytes than it says',
-      archive({ name: 'a.csv', content: 'x', claims: { size: 9 } }),
-      null,
-      /damaged or cut off: not enough bytes/,
-      /unzip -t/,
-    ],
-    [
-      'another checksum',
-      archive({ name: 'a.csv', content: CSV, claims: { crc: 7 } }),
-      null,
-      /damaged or cut off: its checksum does not match/,
-      /unzip -t/,
-    ],
-    ['damaged in the middle', inMiddle, null, /a\.csv: the zip data is damaged or cut off/, /unzip -t/],
-    ['cut off', whole.subarray(0, -60), null, /a\.zip: the zip data is damaged or cut off/, /unzip -t/],
-    [
-      'a few bytes',
-      Buffer.from('PK\x03\x04'),
-      null,
-      /a\.zip: the zip data is damaged or cut off/,
-      /unzip -t/,
-    ],
-  ])('%s', async (_, bytes, wanted, message, hint) => {
-    const error = await unpacked(bytes, wanted).then(
-      () => undefined,
-      (reason: { message: string; hint?: string; exit: number }) => reason,
-    );
-    if (typeof message === 'string') expect(error?.message).toBe(message);
-    else expect(error?.message).toMatch(message);
-    if (typeof hint === 'string') expect(error?.hint ?? '').toBe(hint);
-    else expect(error?.hint).toMatch(hint);
-    expect(error?.exit).toBe(2);
+  it.each([
+    ['damaged in the middle', inMiddle, /a\.csv: the zip data is damaged or cut off/],
+    ['cut off', whole.subarray(0, -60), /a\.zip: the zip data is damaged or cut off/],
+  ])('%s', async (_, bytes, message) => {
+    const hint = expect.stringMatching(/unzip -t/);
+    await expect(unpacked(bytes)).rejects.toMatchObject({ message: expect.stringMatching(message), hint });
   });
 
   it('an archive of too many members, before it reads their names', async () => {

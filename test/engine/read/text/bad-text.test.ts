@@ -1,11 +1,9 @@
-/** What a file is called, and what is suggested, whose bytes are not text of its encoding. */
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
+/** What is suggested for a file whose bytes are not text of its encoding. */
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
 import type { InputError } from '../../../../src/engine/errors.js';
 import type { ProblemOf } from '../../../../src/engine/problems.js';
-import { FIXTURES, file, open, type ReadOptions, read } from '../reading.js';
+import { file, type ReadOptions, read } from '../reading.js';
 
 async function refusal(content: Uint8Array, options: ReadOptions = {}, name = 'a.csv'): Promise<InputError> {
   const path = file(name, content);
@@ -117,78 +115,17 @@ describe('encodings', () => {
   });
 });
 
-describe('files of another kind', () => {
-  const tar = (): Buffer => {
+it.each([(bytes: Buffer) => bytes, gzipSync])(
+  'a tar archive is called that, packed or not',
+  async (packed) => {
     const block = Buffer.alloc(10_240);
     block.write('a.csv');
     block.write('0000644\0', 100);
     block.write('ustar\x0000', 257);
     const sum = block.subarray(0, 512).reduce((total, byte) => total + byte, 0) + 8 * 0x20;
     block.write(`${sum.toString(8).padStart(6, '0')}\0 `, 148);
-    return block;
-  };
-  it.each<[name: string, content: () => Uint8Array, hint: RegExp]>([
-    [
-      'an SQLite database',
-      () => Buffer.from(`SQLite format 3\0\x10\0\x01\x01${'\0'.repeat(80)}`, 'latin1'),
-      /sqlite3 -csv/,
-    ],
-    ['a tar archive', tar, /unpack it/],
-    ['a tar archive', () => gzipSync(tar()), /unpack it/],
-    [
-      'a file compressed with bzip2',
-      () =>
-        Buffer.from(
-          '425a68393141592653599f7d82f1000002cb80001020000000ac23c0202000220d006840d03424024651cde3e2ee48a70a1213efb05e20',
-          'hex',
-        ),
-      /bunzip2/,
-    ],
-    [
-      'a file compressed with xz',
-      () =>
-        Buffer.from(
-          'fd377a585a000004e6d6b4460200210116000000742fe5a301000c636f6d70616e795f69640a310a00000000f5ffb3943d438dc10001250d7119c4b61fb6f37d010000000004595a',
-          'hex',
-        ),
-      /unxz/,
-    ],
-    [
-      'a PNG image',
-      () => Buffer.from('89504e470d0a1a0a0000000d49484452000000010000000108060000001f15c489', 'hex'),
-      /export the data/,
-    ],
-    ['a PDF document', () => Buffer.from('%PDF-1.7\n1 0 obj\n'), /export the data/],
-    ['an HTML page', () => Buffer.from('\n<!DOCTYPE html>\n<html><title>Sign in</title>'), /sign-in page/],
-    ['an HTML page', () => Buffer.from('\ufeff<html lang="en"><body>'), /sign-in page/],
-    ['an XML file', () => Buffer.from('<?xml version="1.0"?>\n<Workbook>'), /export the data/],
-    [
-      'a file of type font/woff2',
-      () => Buffer.from('774f463200010000000000000000000000', 'hex'),
-      /export the data/,
-    ],
-  ])('%s is called that', async (name, content, hint) => {
-    const error = await refusal(content());
-    expect(error.message).toBe(`a.csv: is ${name}, not data in a format that can be imported`);
-    expect(error.hint).toMatch(hint);
-    expect(error.problem).toEqual({ code: 'other_kind_of_file', name });
-  });
-
-  it('a workbook that is asked for as CSV', async () => {
-    const workbook = readFileSync(join(FIXTURES, 'columnar/people.xlsx'));
-    const error = await refusal(workbook, { format: 'csv' }, 'a.xlsx');
-    expect(error.message).toMatch(/^a\.xlsx: is a (?:zip archive or a )?workbook, not data/);
-    expect(error.hint).toMatch(/^leave the format out/);
-  });
-
-  it('bytes of no kind at all are no text', async () => {
-    const error = await refusal(Buffer.from('company_id\0\0\x01\x02\x03', 'latin1'));
-    expect(error.message).toBe('a.csv:1: a NUL byte at offset 10: this is not a text file');
-    expect(error.hint).toBe('export it as CSV UTF-8 or JSON');
-  });
-
-  it.each(['<company>,company_id\na,b\n', 'company_id\n<html>\n', '"<html>",company_id\na,b\n'])(
-    '%j is CSV',
-    async (content) => expect((await open(file('a.csv', content))).format).toBe('csv'),
-  );
-});
+    const error = await refusal(packed(block));
+    expect(error.message).toBe('a.csv: is a tar archive, not data in a format that can be imported');
+    expect(error.hint).toMatch(/unpack it/);
+  },
+);

@@ -317,20 +317,6 @@ describe('stdin', () => {
   });
 });
 
-describe('the delimiter', () => {
-  it.each([
-    [';', 'company_id;a\n1;x\n'],
-    ['tab', 'company_id\ta\n1\tx\n'],
-    ['\\t', 'company_id\ta\n1\tx\n'],
-    ['^', 'company_id^a\n1^x\n'],
-    [' ', 'company_id a\n1 x\n'],
-  ])('--delimiter %j', async (delimiter, text) => {
-    expect((await readText('a.csv', text, { delimiter })).items).toEqual([
-      { company_id: '1', metadata: { a: 'x' } },
-    ]);
-  });
-});
-
 it('shipped examples read without a word, but for percentages of a CSV', async () => {
   for (const name of ['companies', 'users']) {
     for (const format of ['csv', 'json', 'ndjson']) {
