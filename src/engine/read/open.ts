@@ -8,7 +8,8 @@ import { cleaner } from './identifier.js';
 import { DEFAULT_LIMITS } from './limits.js';
 import { readRecords } from './records.js';
 import { selectRecords } from './selection.js';
-import { type Head, readHead, readStart } from './text/head.js';
+import { type Head, readHead } from './text/head.js';
+import { firstBytes } from './text/source.js';
 import type { InputFile, InputOptions, OpenedInput } from './types.js';
 import { refuseWritten, rejectsHead } from './written.js';
 
@@ -19,7 +20,7 @@ import { refuseWritten, rejectsHead } from './written.js';
 export async function openInput(asked: InputOptions, signal?: AbortSignal): Promise<OpenedInput> {
   const { path } = asked;
   const source = { path, location: resolve(asked.cwd, asked.location) };
-  const start = await readStart(source);
+  const start = await firstBytes(source, 8);
   const { stamp } = start;
   const binary = await binaryFormat({ ...source, format: asked.format }, start.bytes);
   let options = asked;

@@ -46,23 +46,16 @@ const override = <T>(below: Pairs<T> = [], above: Pairs<T> = []): [string, T][] 
 
 /** The rules that mapping files and flags state for each kind, without defaults and without `set`. */
 export function statedBy(files: readonly Mapping[], flags: SomeRules): Stated {
-  const inFiles = (kind: Kind): SomeRules[] =>
-    [undefined, kind].map((one) => files.find((file) => file.kind === one)?.rules ?? {});
-  const merged = (all: readonly SomeRules[]): MappingRules => all.reduce<MappingRules>(mergeRules, NO_RULES);
   const of = (kind: Kind): SomeRules => {
-    const ruling = [...inFiles(kind), flags];
+    const inFiles = [undefined, kind].flatMap((one) => files.find((file) => file.kind === one)?.rules ?? []);
+    const ruling = [...inFiles, flags];
     const isStated = (rule: string): boolean =>
       rule !== 'set' && ruling.some((rules) => rules[rule as keyof MappingRules] !== undefined);
-    return Object.fromEntries(Object.entries(merged(ruling)).filter(([rule]) => isStated(rule)));
-  };
-  const inMapping = (kind: Kind): MappingRules => {
-    const { set, ...rules } = merged(inFiles(kind));
-    // The values are private, and this is stored.
-    return { ...rules, set: set.map(([key]) => [key, '']) };
+    const merged = ruling.reduce<MappingRules>(mergeRules, NO_RULES);
+    return Object.fromEntries(Object.entries(merged).filter(([rule]) => isStated(rule)));
   };
   return {
     rules: { companies: of('companies'), users: of('users') },
-    files: { companies: inMapping('companies'), users: inMapping('users') },
     columns: files.length > 0 || flags.infer !== undefined,
   };
 }

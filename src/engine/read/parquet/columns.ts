@@ -41,25 +41,17 @@ const COMPRESSORS = Object.fromEntries(
   ),
 );
 
-const NO_METADATA: FileMetaData = {
-  version: 2,
-  schema: [],
-  num_rows: 0n,
-  row_groups: [],
-  metadata_length: 0,
-};
-
 /** A column of one row group after the other: its values in the next rows, as text. */
 export class Column {
   /** Rows of the group: the first that is not loaded. */
   end = 0;
   /** Why loaded values cannot be sent, by row of the group. */
-  readonly bad = new Map<number, string>();
+  readonly #bad = new Map<number, string>();
   /** The text of the loaded rows, from row `first` on, and where each value begins in it. */
   readonly #out = new Output(1024);
   #starts = new Uint32Array(1);
   #first = 0;
-  #metadata = NO_METADATA;
+  #metadata!: FileMetaData;
   #rows = 0;
   #before = 0;
   /** The file says where the pages of this column are. */
@@ -103,7 +95,7 @@ export class Column {
     this.#first = first;
     this.#out.length = 0;
     if (this.#starts.length <= end - first) this.#starts = new Uint32Array(end - first + 1);
-    this.bad.clear();
+    this.#bad.clear();
     let row = first;
     for (const { columnData, rowStart, rowEnd } of chunks) {
       if (rowStart > row) throw new Error('a column has too few values');
@@ -112,13 +104,14 @@ export class Column {
     this.end = end;
   }
 
-  /** Appends its member to the item of a loaded row, unless it has no value. */
-  append(row: number, out: Output): void {
+  /** Appends its member to the item of a loaded row, unless it has no value. @returns why it cannot be sent */
+  append(row: number, out: Output): string | undefined {
     const [start, end] = [this.#starts[row - this.#first]!, this.#starts[row - this.#first + 1]!];
-    if (start === end) return;
+    if (start === end) return undefined;
     out.reserve(this.#name.length + end - start);
     out.length = writeFixed(this.#name, out.view, out.length);
     out.length = copy(this.#out.view, start, end, out.view, out.length);
+    return this.#bad.size === 0 ? undefined : this.#bad.get(row);
   }
 
   async #decode(first: number): Promise<ColumnData[]> {
@@ -163,7 +156,7 @@ export class Column {
         const hint = 'fix the value, and export the file again';
         throw new InputError(message, { file: this.file.path, line: this.#before + row + 1, hint });
       }
-      if (this.member.rejects) this.bad.set(row, `${this.column.name}: ${message}`);
+      if (this.member.rejects) this.#bad.set(row, `${this.column.name}: ${message}`);
       out.length = start;
       out.write(jsonString(shown));
     }

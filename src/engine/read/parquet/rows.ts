@@ -60,17 +60,22 @@ function batchOf(
   before: number,
 ): Rows {
   const items = new CellLists(loaded - first);
+  const odd: OddRow[] = [];
   let end = first;
   do {
     const start = out.length;
-    for (const column of columns) column.append(end, out);
+    let reason: string | undefined;
+    for (const column of columns) {
+      const why = column.append(end, out);
+      reason ??= why;
+    }
+    if (reason !== undefined) odd.push({ number: end - first, cells: [], reason });
     if (out.length === start) out.write(',');
     out.bytes[start] = OPEN_BRACE; // in place of the first comma
     out.write('}');
     items.push(start, out.length, 0);
     end++;
   } while (end < loaded && out.length < BATCH_BYTES);
-  const odd = oddRows(columns, first, end);
   return {
     ...items.take(),
     bytes: out.take(),
@@ -79,18 +84,6 @@ function batchOf(
     first: before + first,
     ...(odd.length > 0 && { odd }),
   };
-}
-
-/** Rows that cannot be sent, with the first bad value of each. */
-function oddRows(columns: readonly Column[], first: number, end: number): OddRow[] {
-  const reasons = new Map<number, string>();
-  for (const { bad } of columns) {
-    for (const [row, reason] of bad) {
-      if (row >= first && row < end && !reasons.has(row)) reasons.set(row, reason);
-    }
-  }
-  const rows = [...reasons].sort(([a], [b]) => a - b);
-  return rows.map(([row, reason]) => ({ number: row - first, cells: [], reason }));
 }
 
 /** The columns, which know how their values go into items. */

@@ -1,12 +1,11 @@
 /** Reads zip archives, of inputs and of workbooks, and unpacks a member as a file. Names inside are never used as paths. */
-import { open } from 'node:fs/promises';
 import type { Readable } from 'node:stream';
 import { crc32 } from 'node:zlib';
 import type { Entry, ZipFile } from 'yauzl';
 import { InputError, ProfilesError } from '../../errors.js';
 import { nearest } from '../../util/nearest.js';
 import { formatSize } from '../../util/size.js';
-import type { SourceFile } from '../text/source.js';
+import { firstBytes, type SourceFile } from '../text/source.js';
 import { spool } from './spool.js';
 
 export type { Entry } from 'yauzl';
@@ -81,28 +80,21 @@ export class Zip {
 
 /** Parts that show that a zip has another format: workbooks of Excel and LibreOffice. */
 const DOCUMENT_PARTS = ['[Content_Types].xml', 'mimetype'];
+/** How a zip begins: with an entry, or without any with its end record. */
+const ZIPS = ['504b0304', '504b0506'];
 const DOCUMENT = /\.(?:xlsx|xlsm|xlsb|ods|numbers)$/i;
 
 /** Whether a file is a zip archive of inputs. Workbooks are zips too, but are not archives here. @throws InputError */
 export async function isArchive(location: string, path: string, signal?: AbortSignal): Promise<boolean> {
-  if (DOCUMENT.test(path) || !(await beginsLikeZip(location))) return false;
+  if (DOCUMENT.test(path)) return false;
+  const { bytes } = await firstBytes({ path, location }, 4);
+  if (!ZIPS.includes(bytes.toString('hex'))) return false;
   try {
     const zip = await Zip.open({ path, location }, signal);
     zip.close();
     return !zip.entries.some(({ fileName }) => DOCUMENT_PARTS.includes(fileName));
   } catch (error) {
     throw damaged(path, error, signal);
-  }
-}
-
-async function beginsLikeZip(location: string): Promise<boolean> {
-  const handle = await open(location, 'r');
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(4), 0, 4, 0);
-    // An archive without members has only an end record.
-    return bytesRead === 4 && ['504b0304', '504b0506'].includes(buffer.toString('hex'));
-  } finally {
-    await handle.close();
   }
 }
 

@@ -1,8 +1,9 @@
 /** Finds the sources that inputs name: files, the files of a folder or pattern, and members of archives. */
-import { open, readdir, stat } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { InputError, UsageError } from '../../errors.js';
 import { EXTENSIONS, formatOfName } from '../formats.js';
+import { firstBytes } from '../text/source.js';
 import { holdsNoRows, WRITTEN } from '../written.js';
 import { isArchive } from './archive.js';
 
@@ -21,7 +22,7 @@ interface Where {
 
 /**
  * The sources that one input names, in name order. The name of an existing file is never a pattern.
- * @throws InputError for a folder or pattern without files, and for a member that an archive does not have
+ * @throws InputError for a folder or pattern without files, and for a file that cannot be read
  */
 export async function expandInput(path: string, where: Where): Promise<Source[]> {
   // An unset variable in a script must not mean the current folder.
@@ -43,8 +44,7 @@ const isPattern = (path: string): boolean => /[*?[{]/.test(path);
 
 async function source(path: string, { cwd, signal }: Where): Promise<Source> {
   const location = resolve(cwd, path);
-  // If it cannot be read or is not a file, opening it reports that.
-  const zip = (await isFile(location)) && (await isArchive(location, path, signal).catch(unlessUnreadable));
+  const zip = await isArchive(location, path, signal);
   return zip ? { from: 'zip', path, location, member: null } : { from: 'file', path, location };
 }
 
@@ -54,34 +54,19 @@ const isFile = (location: string): Promise<boolean> =>
     () => false,
   );
 
-function unlessUnreadable(error: NodeJS.ErrnoException): false {
-  if (error.syscall === undefined) throw error;
-  return false;
-}
-
 /** The sources at these paths, without files of imports that contain no rows. */
 async function sourcesOf(paths: readonly string[], where: Where): Promise<Source[]> {
   const sources: Source[] = [];
   for (const path of paths) {
     const location = resolve(where.cwd, path);
-    const written = (await isFile(location)) && (await isWithoutRows(location).catch(unlessUnreadable));
-    if (!written) sources.push(await source(path, where));
+    const { bytes } = await firstBytes({ path, location }, START_BYTES);
+    if (!(await holdsNoRows(location, bytes))) sources.push(await source(path, where));
   }
   return sources;
 }
 
 /** How much to read: the first line of a file of outcomes, or a whole mapping file. */
 const START_BYTES = 64 * 1024;
-
-async function isWithoutRows(location: string): Promise<boolean> {
-  const handle = await open(location, 'r');
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(START_BYTES), 0, START_BYTES, 0);
-    return await holdsNoRows(location, buffer.subarray(0, bytesRead));
-  } finally {
-    await handle.close();
-  }
-}
 
 /** The source for `archive.zip:member.csv`, if the archive exists. */
 async function memberNamed(path: string, { cwd }: Where): Promise<Source | null> {

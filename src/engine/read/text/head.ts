@@ -2,25 +2,10 @@
 import { InputError } from '../../errors.js';
 import { badText, kindOfText, otherKind } from './bad-text.js';
 import { BadTextError, encodingLabel, encodingOfBom, toUtf8 } from './encoding.js';
-import {
-  type Compression,
-  compressionOf,
-  type FileStamp,
-  openFile,
-  readBytes,
-  type SourceFile,
-  unreadable,
-} from './source.js';
+import { type Compression, compressionOf, type firstBytes, readBytes, type SourceFile } from './source.js';
 
 /** How much text to examine. The header of a CSV must end within it. */
 export const HEAD_BYTES = 1024 * 1024;
-
-/** A file, and its first bytes. */
-export interface Start {
-  /** Enough to recognize files that are not text. */
-  bytes: Buffer;
-  stamp: FileStamp;
-}
 
 export interface Head {
   compression: Compression | null;
@@ -33,19 +18,6 @@ export interface Head {
   again(): AsyncIterable<Buffer>;
 }
 
-/** @throws InputError for files that are missing, or cannot be read */
-export async function readStart(file: SourceFile): Promise<Start> {
-  const { handle, stamp } = await openFile(file);
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(8), 0, 8, 0);
-    return { bytes: buffer.subarray(0, bytesRead), stamp };
-  } catch (error) {
-    throw await unreadable(file, error as NodeJS.ErrnoException);
-  } finally {
-    await handle.close();
-  }
-}
-
 /**
  * @param asked the encoding, unless the text has a byte order mark
  * @throws InputError for files that are empty or not text, such as images and archives; UsageError for an unknown
@@ -53,7 +25,7 @@ export async function readStart(file: SourceFile): Promise<Start> {
  */
 export async function readHead(
   { path, location }: SourceFile,
-  { bytes, stamp }: Start,
+  { bytes, stamp }: Awaited<ReturnType<typeof firstBytes>>,
   asked: string | undefined,
   signal?: AbortSignal,
 ): Promise<Head> {

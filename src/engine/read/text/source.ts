@@ -119,6 +119,22 @@ export async function openFile(file: SourceFile): Promise<OpenFile> {
   }
 }
 
+/** The first bytes of a file. @throws InputError as `openFile` does, and for one that cannot be read */
+export async function firstBytes(
+  file: SourceFile,
+  length: number,
+): Promise<{ bytes: Buffer; stamp: FileStamp }> {
+  const { handle, stamp } = await openFile(file);
+  try {
+    const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, 0);
+    return { bytes: buffer.subarray(0, bytesRead), stamp };
+  } catch (error) {
+    throw await unreadable(file, error as NodeJS.ErrnoException);
+  } finally {
+    await handle.close();
+  }
+}
+
 export interface FileStamp {
   size: number;
   mtimeMs: number;
