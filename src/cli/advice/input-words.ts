@@ -88,8 +88,6 @@ export const INPUT_WORDS = {
     return ['choose the encoding in which the line reads right:', ...lines];
   },
   bad_dialect: ({ option, value, wrong: why }) => wrong(`--${option}: ${JSON.stringify(value)} ${why}`),
-  duplicate_column: ({ column }) =>
-    `rename or remove one of them, or add --rename-duplicates to call the second one ${shellWord(`${column}_2`)}`,
   wrong_format: ({ likely: format }) =>
     format === null
       ? 'name the format with --format'
@@ -99,7 +97,6 @@ export const INPUT_WORDS = {
       ? 'check the workbook, and save it again'
       : `read another sheet: ${flag('sheet', other)}`,
   other_sheets: ({ others }) => `choose one with --sheet, such as ${flag('sheet', others[0]!)}`,
-  error_cells: ({ text }) => `fix the formula, or read it as empty with ${flag('null', text)}`,
 
   other_delimiter: ({ path, delimiter }) => ({
     do: `if "${typable(delimiter)}" separates its columns`,
@@ -156,11 +153,6 @@ export const INPUT_WORDS = {
       ? wrong(`--set: ${what}`, `leave it out, and name its column: --${name} <column>`)
       : wrong(`--map: ${what}`, `leave that out, and name the column instead: ${flag(name, column)}`);
   },
-  constant_of_other_type: ({ key, value, type }) =>
-    wrong(
-      `--set ${key}: "${value}" is not of type ${type} (--type)`,
-      `change the value, or leave out ${typeFlag(key, type)}`,
-    ),
 
   cells_of_other_type: ({ column, type, isPercent, isWorkbook }) =>
     isPercent
@@ -182,8 +174,6 @@ export const INPUT_WORDS = {
       ? '--trim removes what is around them; remove what is in them where the file comes from'
       : '--trim removes it';
   },
-  zone_missing: ({ column, type }) =>
-    `name the zone of its times, such as ${typeFlag(column, `${type}@Europe/Berlin`)} or ${typeFlag(column, `${type}@UTC`)}`,
   unknown_zone: ({ column, type, zone }) =>
     wrong(
       `--type ${column}: "${zone}" is not a time zone`,
@@ -196,12 +186,6 @@ export const INPUT_WORDS = {
   },
   two_patterns: ({ column, readings }) =>
     readings.map(({ type, reading }) => `for ${reading}: ${typeFlag(column, type)}`),
-  stray_date: ({ column, type }) => `reject the rows that do not fit: ${typeFlag(column, type)}`,
-
-  mixed_currencies: ({ column }) => `${typeFlag(column, 'string')} keeps them with the amounts`,
-  digits_lost: ({ column }) => `${typeFlag(column, 'string')} keeps them`,
-  point_for_thousands: ({ column, type }) =>
-    `${typeFlag(column, type)} reads thousands; ${typeFlag(column, 'number')} keeps them as they are`,
   null_markers: ({ column, markers, type }) => {
     const needsRule = type !== 'integer' && type !== 'number';
     const how = [flags('null', markers), ...(needsRule ? suggestedLines(column, [type]) : [])];
@@ -216,10 +200,8 @@ export const INPUT_WORDS = {
     wasTyped('--mapping') && !IDENTIFIERS.some((flag) => wasTyped(flag))
       ? []
       : `is ${column} the identifier?`,
-  capital_emails: ({ column }) => `${typeFlag(column, 'lower')} sends them in lower case`,
   stray_values: ({ column, markers, type, rows }) => {
     const how = [flags('null', markers), ...suggestedLines(column, [type])].filter(Boolean).join(' ');
     return `to convert them and reject ${rows === 1 ? 'that row' : `those ${rows} rows`}: ${how}`;
   },
-  type_changed: ({ column, before }) => `${typeFlag(column, before)} pins it`,
 } satisfies Partial<Dictionary>;

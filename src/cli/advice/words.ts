@@ -59,22 +59,14 @@ const WORDS: Dictionary = {
   state_folder: ({ reason }) => `${STATE_FOLDER[reason ?? 'none']}, or choose another folder with --state`,
   state_damaged: (_, { state }) =>
     `restore a copy of ${state ?? 'it'}, or choose another folder or database with --state: there, every row is new, and nothing can be resumed`,
-  state_emptied: ({ file }) =>
-    `restore a copy of it, or begin again, where every row is new and nothing can be resumed: rm ${shellWord(file)}`,
   not_private: ({ path, command }) =>
     command === null
       ? `use a folder of its own, such as --state ${shellWord(`${path}/profiles`)}`
       : `${command} ${shellWord(path)}`,
-  state_moved: ({ to }) => ({
-    do: `import with --state ${shellWord(to)}, or set it for good`,
-    run: ['config', 'set', 'state', to],
-  }),
   import_running: ({ run }, { isOf }) => {
     const does = ['import', 'apply', 'resume'].some(isOf) ? ' (--wait-for-lock 10m does)' : '';
     return { do: `wait for it to end${does}; to see its progress`, run: ['runs', ...(run ? [run] : [])] };
   },
-  rejects_of_unknown_run: ({ path }) =>
-    `put ${shellWord(`${path}.json`)} beside it, use the state that its run used, or say what the columns are: --mapping <file>, --type '*=string' (all columns are text), or --type '*=auto'`,
   constants_missing: ({ keys }) =>
     `repeat ${privateFlags({ set: keys, where: [] })}, or leave a key out with --exclude`,
 
@@ -130,13 +122,21 @@ const WORDS: Dictionary = {
 /** Commands for callers without a command line. */
 const BARE = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
 
-/** What is said, with the data of the problem where the text names them in braces. */
-const filled = (said: Said, problem: Problem): Said =>
-  JSON.parse(JSON.stringify(said), (_, part: unknown) =>
-    typeof part !== 'string'
-      ? part
-      : part.replace(/\{(\w+)\}/g, (all, name: string) => String((problem as never)[name] ?? all)),
+/**
+ * What is said, with the data of the problem where the text names them: `{path}` as it is, and what has `<path>` in it as
+ * a word for the shell, which may have its flag before it: `{<path>.json}`, `{--type <column>=string}`.
+ */
+function filled(said: Said, problem: Problem): Said {
+  const data = (all: string, name: string): string => String((problem as never)[name] ?? all);
+  // In one pass: what is put in may have braces.
+  const fill = (text: string): string =>
+    text.replace(/\{(\w+)\}|\{(--\S+ )?([^{}]*<\w+>[^{}]*)\}/g, (all, name?: string, flag = '', word = '') =>
+      name === undefined ? flag + shellWord(word.replace(/<(\w+)>/g, data)) : data(all, name),
+    );
+  return JSON.parse(JSON.stringify(said), (_, part) =>
+    typeof part === 'string' ? fill(part) : part,
   ) as Said;
+}
 
 /** The texts for a problem. @param commands composes commands for this command line */
 export function wordsOf(problem: Problem, commands: Commands = BARE) {

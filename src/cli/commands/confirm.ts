@@ -6,7 +6,7 @@ import { count, grouped } from '../../engine/util/numbers.js';
 import { formatSize } from '../../engine/util/size.js';
 import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { serviceWords } from '../facts/outcome.js';
+import { changesIn, serviceWords } from '../facts/outcome.js';
 import { usage } from '../options/index.js';
 import { safeLine } from '../output/terminal.js';
 import { isAttended, openPrompter } from '../prompts/index.js';
@@ -47,11 +47,12 @@ export async function importConfirmation(
       `${count(rows, 'row')} ${continues === null ? planned : `left of run ${continues}`}`,
       `from ${files.map(({ path }) => safeLine(path)).join(', ')}`,
     ];
-    if (changes) {
-      const { new: added, changed, refreshed, unchanged } = changes;
-      const sent = `${grouped(added)} new, ${grouped(changed)} changed, ${grouped(refreshed)} refreshed`;
-      lines.push(`${sent}; ${grouped(unchanged)} unchanged ${unchanged === 1 ? 'is' : 'are'} left out`);
-    }
+    if (changes)
+      lines.push(
+        changesIn(changes)
+          .map(([name, n]) => `${grouped(n)} ${name}`)
+          .join(', '),
+      );
     return ask([...lines, `to ${to}`].join('\n'));
   };
 }

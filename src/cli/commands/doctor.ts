@@ -107,7 +107,7 @@ async function* diagnose(context: Context): AsyncGenerator<Finding> {
     isReachable = baseUrl !== null && token.status === 'ok';
   }
   yield await checked('state', context, () => stateText(known, context));
-  if (isReachable && proxy.status !== 'fail') yield* checkService(context, known);
+  if (isReachable && proxy.status !== 'fail') yield* checkService(context);
 }
 
 async function configFile(context: Context): Promise<string> {
@@ -152,8 +152,6 @@ async function stateText({ stateDir }: settings.Settings, context: Context): Pro
   return `${name} (${origin}), ${room}${times && `; knows profiles completed ${times}`}`;
 }
 
-/** Timeout of a request: long enough for a slow TLS handshake, short enough to wait for. */
-const PATIENCE_MS = 10_000;
 /** An id that no service uses: a 404 for it means that the token was accepted. */
 const NO_JOB = 'profiles-doctor';
 const CHANNEL = 'undici:request:headers';
@@ -161,26 +159,15 @@ const CHANNEL = 'undici:request:headers';
 const SKEW_MS = 60_000;
 
 /** Does the service answer, accept the token, and agree on the time? Sends one request to each host; needs a base URL. */
-async function* checkService(
-  context: Context,
-  { embedded, ...known }: settings.Settings,
-): AsyncGenerator<Finding> {
-  const { stop, clock, flags, env } = context;
-  const { baseUrl, lookupBaseUrl, timeoutMs } = known;
+async function* checkService(context: Context): AsyncGenerator<Finding> {
+  const { stop, clock } = context;
   let client: ServiceClient | undefined;
   const opened = await checked('service', context, async () => {
-    const { createClient } = await import('../../engine/service/client.js');
-    client = embedded
-      ? await context.client()
-      : createClient({
-          ...{ baseUrl: baseUrl!, lookupBaseUrl, token: (await context.token()).reveal(), clock, proxy: env },
-          // Doctor should answer quickly.
-          ...{ retries: 0, timeoutMs: flags.requestTimeout === undefined ? PATIENCE_MS : timeoutMs },
-        });
+    client = await context.client({ retries: 0 });
     return '';
   });
   if (!client) return yield opened; // for example, the embedded service cannot open its data
-  const { job, lookup, close, baseUrl: host, lookupBaseUrl: lookupHost } = client;
+  const { job, lookup, baseUrl: host, lookupBaseUrl: lookupHost } = client;
   let isAccepted = false;
   let refusal: unknown;
   const asked = (check: string, at: string, ask: () => Promise<unknown>): Promise<Finding> =>
@@ -220,7 +207,6 @@ async function* checkService(
     if (skewMs !== null) yield checkClock(skewMs);
   } finally {
     unsubscribe(CHANNEL, onHeaders);
-    if (!embedded) await close();
   }
 }
 
