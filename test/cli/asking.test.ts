@@ -1,4 +1,4 @@
-/** Nobody is asked where nobody can answer, and a wait for stdin can be ended. */
+/** A wait for stdin lasts until it ends, or is ended. */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -7,26 +7,8 @@ import { PassThrough } from 'node:stream';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { built } from '../support/child.js';
 import { cli, scratch } from '../support/cli.js';
-import { atTerminal } from './commands/terminal.js';
 
 const TOKEN = 'key-7f3b91c2d4e8a6054';
-
-describe('--no-input at a terminal', () => {
-  it('config init writes what it knows', async () => {
-    const { code, screen } = await atTerminal(['config', 'init', '--region', 'eu', '--no-input'], []);
-    expect([code, screen]).toEqual([
-      0,
-      expect.stringMatching(/^wrote .*\ncheck it with:\n +profiles doctor /),
-    ]);
-  });
-  it('config set token names other ways to provide the token', async () => {
-    const { code, screen } = await atTerminal(['config', 'set', 'token', '--no-input'], []);
-    expect([code, screen]).toEqual([
-      2,
-      'profiles: token: --no-input turns off the prompt for it\n  to read it from a file:\n    profiles config set token < file\n',
-    ]);
-  });
-});
 
 it('a token that arrives late is accepted', async () => {
   const stdin = new PassThrough();
