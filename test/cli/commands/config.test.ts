@@ -1,42 +1,16 @@
-/** `profiles config`, each of its subcommands as scripts and as people use it. Long because the subcommands share one file, one terminal and one way to be held to account. */
-
-import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+/** `profiles config` at a terminal, key by key. */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { type CliOptions, type CliResult, cli, scratch } from '../../support/cli.js';
+import { scratch } from '../../support/cli.js';
 import { atTerminal } from './terminal.js';
 
 const TOKEN = 'key-0123456789-abcd';
 const below = (cwd: string): string => join(cwd, '.config', 'profiles', 'config.json');
 const read = (cwd: string): unknown => JSON.parse(readFileSync(below(cwd), 'utf8'));
 
-/** A folder with a config file. */
-function having(content: object, mode = 0o600): string {
-  const cwd = scratch();
-  mkdirSync(dirname(below(cwd)), { recursive: true });
-  writeFileSync(below(cwd), JSON.stringify(content));
-  chmodSync(below(cwd), mode);
-  return cwd;
-}
-
-/** A command line in such a folder, the folder shown as `~`. */
-async function run(words: string, options: CliOptions & { cwd: string }): Promise<CliResult> {
-  const { code, stdout, stderr } = await cli(words.split(' '), options);
-  const short = (text: string): string => text.replaceAll(options.cwd, '~');
-  return { code, stdout: short(stdout), stderr: short(stderr) };
-}
-
 const FILE = '~/.config/profiles/config.json';
 const EU = { base_url: 'https://eu.example.com', lookup_base_url: 'https://eu-lookups.example.com' };
-
-describe('set', () => {
-  it('makes a private file where there is none', async () => {
-    const cwd = scratch();
-    expect((await run('config set region sandbox', { cwd })).code).toBe(0);
-    expect(statSync(below(cwd)).mode & 0o777).toBe(0o600);
-    expect(statSync(dirname(below(cwd))).mode & 0o777).toBe(0o700);
-  });
-});
 
 describe('at a terminal', () => {
   const ASK = 'API key (hidden): ';
@@ -92,22 +66,5 @@ describe('at a terminal', () => {
     const session = await atTerminal(['config', 'init'], [{ at: REGION, type }], { cwd });
     expect(session.code).toBe(0);
     expect(read(cwd)).toEqual({ region: 'eu', regions: { eu: EU }, token: TOKEN });
-  });
-});
-
-describe('list', () => {
-  const content = {
-    token: TOKEN,
-    region: 'eu',
-    regions: { eu: EU },
-    import: { chunk_size: 100 },
-    accounts: { prod: { token: 'key-of-prod-wxyz' } },
-  };
-  it('a file with a token that others can read is refused by every subcommand that reads it', async () => {
-    for (const words of ['list', 'get region', 'set region eu', 'unset region', 'init']) {
-      const { code, stdout, stderr } = await run(`config ${words}`, { cwd: having(content, 0o644) });
-      expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-      expect(stderr).toContain(`chmod 600 ${FILE}`);
-    }
   });
 });

@@ -4,8 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'n
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cli } from '../../../support/cli.js';
-import { knownMachine } from './known.js';
+import { cli, scratch } from '../../../support/cli.js';
 import { openShell, type Shell } from './pty.js';
 
 const installed = (shell: string): boolean => spawnSync(shell, ['--version']).status === 0;
@@ -25,7 +24,7 @@ const LINES: [what: string, typed: string, completed: string][] = [
 let cwd = '';
 let env: NodeJS.ProcessEnv = {};
 beforeAll(async () => {
-  cwd = knownMachine();
+  cwd = scratch({ 'companies.csv': '' });
   const bin = join(cwd, 'bin');
   mkdirSync(bin);
   const program = resolve(import.meta.dirname, '../../../../bin/profiles.js');
