@@ -121,7 +121,7 @@ export async function readingOptions(
   const inMapping = files.find(({ kind }) => kind === undefined)?.zone;
   const rules = rulesOf(flags, zones.zone ?? inMapping ?? zones.otherwise);
   const mapped = reading.withMappings(files, { ...read, rules }, rulesOf(defaults), paths.length === 1);
-  return { paths: [...paths], ...read, ...mapped, stated: reading.statedBy(files, rules) };
+  return { paths: [...paths], ...read, ...mapped };
 }
 
 /** The names of the mapping files, as given on the command line. */

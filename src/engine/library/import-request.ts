@@ -12,7 +12,7 @@ import {
   withDefaults,
   wordOption,
 } from '../options.js';
-import { cellType, factsOf, readMappings, statedBy, withMappings } from '../read/index.js';
+import { cellType, factsOf, readMappings, withMappings } from '../read/index.js';
 import { wholeNumber } from '../util/numbers.js';
 import type { ServiceOptions } from './service.js';
 
@@ -177,7 +177,6 @@ export async function optionsOf(
     paths,
     ...(request.records && { format: 'ndjson' as const }),
     rules: named.rules,
-    stated: statedBy(files, rules),
     ...importNumbers(request),
     ...withDefaults(request),
     outcomes: request.outcomes == null ? null : resolve(cwd, request.outcomes),

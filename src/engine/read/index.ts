@@ -63,7 +63,6 @@ export {
   NO_RULES,
   openZones,
   type SomeRules,
-  statedBy,
   typeRules,
   withMappings,
   writtenFacts,

@@ -7,6 +7,7 @@ import type { RejectedRow } from '../model.js';
 import type { Condition } from '../options/mapping-rules.js';
 import { formatOf, originalsIn } from './formats.js';
 import { objectMembers } from './json/members.js';
+import { hasFields } from './mapping/check-rules.js';
 import { columnIn, METADATA, unknownColumn } from './mapping/targets.js';
 import { only, type Rows } from './rows.js';
 import type { OpenedInput, Selection } from './types.js';
@@ -109,21 +110,18 @@ export function selectIn(
   const known = new Set(inputs.flatMap(({ columns }) => columns));
   const where = asked.map(([column, is, value]): Condition => [columnIn([...known], column), is, value]);
   for (const [column] of where) {
-    if (known.has(column) || inputs.some(isOpen)) continue;
+    if (known.has(column) || inputs.some(hasFields)) continue;
     throw unknownColumn('where', column, [...known], inputs.map(({ path }) => path).join(', '));
   }
   return inputs.map((input) => {
     if (input.selection === null) return input;
     const { limit } = input.selection;
     const own = where.filter(
-      ([column]) => input.columns.includes(column) || (isOpen(input) && !known.has(column)),
+      ([column]) => input.columns.includes(column) || (hasFields(input) && !known.has(column)),
     );
     const others = where.filter((condition) => !own.includes(condition));
-    const absent = isOpen(input) ? others.map(([column]) => column) : [];
+    const absent = hasFields(input) ? others.map(([column]) => column) : [];
     const all = own.length === 0 && absent.length === 0 && limit === null;
     return { ...input, selection: all ? null : { where: own, absent, limit } };
   });
 }
-
-/** Whether items may have fields that the first items lack. */
-const isOpen = ({ format }: OpenedInput): boolean => format === 'json' || format === 'ndjson';

@@ -3,7 +3,6 @@ import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ProfilesError } from '../../../src/engine/errors.js';
-import { type MappingRules, NO_RULES } from '../../../src/engine/options/mapping-rules.js';
 import {
   buildItems,
   type ItemBatch,
@@ -79,25 +78,6 @@ describe('Parquet', () => {
       ['name', 'string', 1000],
       ['pair', 'object', 0],
     ]);
-  });
-
-  it.each<[what: string, some: Partial<MappingRules>]>([
-    ['no rules', {}],
-    ['nulls that are sent', { empty: 'null' }],
-    ['columns that are left out', { exclude: ['part', 'flag'] }],
-    ['other keys', { map: [['name', 'title']], set: [['plan', 'pro']] }],
-    ['two columns of one key', { map: [['name', 'whole']] }],
-    ['text', { infer: false }],
-    ['nothing but identifiers', { include: ['user_id'] }],
-  ])('values that are copied are those that are read as JSON: %s', async (_, some) => {
-    const rules = { ...NO_RULES, ...some };
-    const copied = await reading('flat.parquet', { rules });
-    // A rule about texts, which no value meets, has each row read.
-    const parsed = await reading('flat.parquet', { rules: { ...rules, nulls: ['met by none'] } });
-    expect(copied.texts).toEqual(parsed.texts);
-    expect(copied.reasons).toEqual(parsed.reasons);
-    expect(copied.scan).toEqual({ ...parsed.scan, digest: copied.scan.digest });
-    expect(copied.reasons).toContain('3: user_id is missing');
   });
 
   it('rows are found again by their numbers, as JSON', async () => {

@@ -56,7 +56,8 @@ export function checkScanned(
   checkRules(known, asked);
 }
 
-const hasFields = ({ format }: OpenedInput): boolean => format === 'json' || format === 'ndjson';
+/** Whether items may have fields that the first items lack. */
+export const hasFields = ({ format }: OpenedInput): boolean => format === 'json' || format === 'ndjson';
 
 /** The keys of identifiers are not metadata: the service would take them for something else. @throws UsageError */
 function checkKeys({ rules, kind }: Mapped): void {

@@ -2,7 +2,7 @@
 import { UsageError } from '../../errors.js';
 import { type KeyStyle, KINDS, type Kind, SOME_ZONE } from '../../model.js';
 import { DIALECT_OPTIONS } from '../../options/dialect-options.js';
-import { type KindMapping, type MappingRules, NO_RULES, type Stated } from '../../options/mapping-rules.js';
+import { type KindMapping, type MappingRules, NO_RULES } from '../../options/mapping-rules.js';
 import type { ReadOptions } from '../../options.js';
 import { cellType, zoned } from '../conversion/types.js';
 
@@ -43,22 +43,6 @@ type Pairs<T> = readonly (readonly [string, T])[];
 const override = <T>(below: Pairs<T> = [], above: Pairs<T> = []): [string, T][] => [
   ...new Map([...below, ...above]),
 ];
-
-/** The rules that mapping files and flags state for each kind, without defaults and without `set`. */
-export function statedBy(files: readonly Mapping[], flags: SomeRules): Stated {
-  const of = (kind: Kind): SomeRules => {
-    const inFiles = [undefined, kind].flatMap((one) => files.find((file) => file.kind === one)?.rules ?? []);
-    const ruling = [...inFiles, flags];
-    const isStated = (rule: string): boolean =>
-      rule !== 'set' && ruling.some((rules) => rules[rule as keyof MappingRules] !== undefined);
-    const merged = ruling.reduce<MappingRules>(mergeRules, NO_RULES);
-    return Object.fromEntries(Object.entries(merged).filter(([rule]) => isStated(rule)));
-  };
-  return {
-    rules: { companies: of('companies'), users: of('users') },
-    columns: files.length > 0 || flags.infer !== undefined,
-  };
-}
 
 /**
  * Types of columns. Of `*`, they are for all columns that have none of their own: `string`, or `auto` to infer them.
@@ -120,17 +104,21 @@ export interface Zones {
 }
 
 /** The options that mapping files can set. */
-type MappedOptions = Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind'>;
+type MappedOptions = Pick<
+  ReadOptions,
+  'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind' | 'stated'
+>;
 
 /**
  * Merges mapping files, at most one for all inputs and one for each kind, and the requested options over them. Rules
- * for a kind override those for all inputs. If only one kind has a mapping, a single input is of that kind.
+ * for a kind override those for all inputs. If only one kind has a mapping, a single input is of that kind. What files and
+ * flags state for each kind is also returned without defaults and without `set`.
  * @param below the rules that the files override
  * @throws UsageError for two files of one kind
  */
 export function withMappings(
   files: readonly Mapping[],
-  asked: Omit<MappedOptions, 'rules' | 'byKind'> & { rules: SomeRules },
+  asked: Omit<MappedOptions, 'rules' | 'byKind' | 'stated'> & { rules: SomeRules },
   below: SomeRules,
   single: boolean,
 ): MappedOptions {
@@ -143,6 +131,13 @@ export function withMappings(
     );
   };
   const all = of(undefined);
+  const statedFor = (kind: Kind): SomeRules => {
+    const sources = [all?.rules ?? {}, of(kind)?.rules ?? {}, asked.rules];
+    const isStated = (rule: string): boolean =>
+      rule !== 'set' && sources.some((rules) => rules[rule as keyof MappingRules] !== undefined);
+    const merged = sources.reduce<MappingRules>(mergeRules, NO_RULES);
+    return Object.fromEntries(Object.entries(merged).filter(([rule]) => isStated(rule)));
+  };
   const base = mergeRules(below, all?.rules ?? {});
   const kinds = KINDS.flatMap((kind): [Kind, KindMapping][] => {
     const own = of(kind);
@@ -160,6 +155,10 @@ export function withMappings(
     companyId: asked.companyId ?? all?.companyId,
     rules: mergeRules(base, asked.rules),
     ...(kinds.length > 0 && { byKind: Object.fromEntries(kinds) }),
+    stated: {
+      rules: { companies: statedFor('companies'), users: statedFor('users') },
+      columns: files.length > 0 || asked.rules.infer !== undefined,
+    },
   };
 }
 

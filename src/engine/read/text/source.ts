@@ -143,7 +143,7 @@ export interface FileStamp {
 const sameStamp = (a: FileStamp, b: FileStamp): boolean => a.size === b.size && a.mtimeMs === b.mtimeMs;
 
 /** The error of a file that cannot be opened or read. */
-export async function unreadable(file: SourceFile, error: NodeJS.ErrnoException): Promise<InputError> {
+async function unreadable(file: SourceFile, error: NodeJS.ErrnoException): Promise<InputError> {
   const isMissing = error.code === 'ENOENT';
   const more = error.code === 'EMFILE' ? MORE_FILES : undefined;
   return new InputError(`${isMissing ? '' : 'cannot be read: '}${troubleOf(error)}`, {
