@@ -21,12 +21,7 @@ import {
   type Pool,
   parseItem,
 } from '../read/index.js';
-import { acceptedOf, type Scanned, type Volume } from './plan.js';
-
-/** What is known about the profiles of a kind. */
-export interface Known {
-  readonly index: FingerprintIndex;
-}
+import { type Scanned, type Volume, volumeOf } from './plan.js';
 
 /** The number of accepted rows in each class. */
 type Classes = Record<RowClass, number>;
@@ -41,8 +36,6 @@ export interface CompareDeps {
 
 /** How the rows of a kind compare with what the service has. */
 export interface Comparison {
-  /** The known profiles that the rows were compared with. */
-  known: Known;
   changes: Classes;
   /** For each key: in how many changed rows it differs. */
   keys: KeyChange[];
@@ -56,33 +49,26 @@ export interface Comparison {
 
 /**
  * Compares all rows of a kind, after their scan has decided the types. Reads the inputs again, unless nothing is known.
+ * @param index the known profiles of the kind
  * @throws InputError; the signal's reason when aborted
  */
 export async function compareRows(
   scanned: Scanned,
   kind: Kind,
-  known: Known,
+  index: FingerprintIndex,
   { cells, ...deps }: CompareDeps,
 ): Promise<Comparison> {
-  const { index } = known;
   const changes: Classes = { new: 0, changed: 0, refreshed: 0, unchanged: 0, rejected: 0 };
+  if (index.isEmpty) {
+    const toSend = volumeOf(scanned, kind);
+    return { changes: { ...changes, new: toSend.rows }, keys: [], repeats: null, untracked: 0, toSend };
+  }
   const toSend: Volume = { kind, rows: 0, bytes: 0, largestItemBytes: 0 };
   const keys = cells && new KeyChanges(kind, deps.hashKey, cells);
   const { count, repeated } = scanned.duplicates.get(kind)!;
-  const repeats = count > 0 && !index.isEmpty ? new Repeats(index, kind, deps.hashKey, changes) : null;
-  const add = (rows: number, bytes: number, largest: number): void => {
-    toSend.rows += rows;
-    toSend.bytes += bytes;
-    toSend.largestItemBytes = Math.max(toSend.largestItemBytes, largest);
-  };
+  const repeats = count > 0 ? new Repeats(index, kind, deps.hashKey, changes) : null;
   for (const { opened, scan } of scanned.inputs) {
     if (opened.kind !== kind) continue;
-    if (index.isEmpty) {
-      const rows = acceptedOf(scan.rows);
-      changes.new += rows;
-      add(rows, scan.bytes, scan.largestItemBytes);
-      continue;
-    }
     for await (const batch of buildItems(opened, scan.schema, { ...deps, planned: scan.marks })) {
       for (let at = 0; at < batch.ends.length; at++) {
         if (repeats && repeated.has(batch.ids[at]!)) {
@@ -93,7 +79,9 @@ export async function compareRows(
         changes[name]++;
         if (name === 'unchanged' || name === 'rejected') continue;
         const item = itemIn(batch, at);
-        add(1, item.length, item.length);
+        toSend.rows++;
+        toSend.bytes += item.length;
+        toSend.largestItemBytes = Math.max(toSend.largestItemBytes, item.length);
         if (!keys || name !== 'changed') continue;
         await keys.add(index.placesOf(index.rowOf(batch.ids[at]!)), [item]);
       }
@@ -101,7 +89,7 @@ export async function compareRows(
     }
   }
   await repeats?.decide(keys);
-  return { known, changes, keys: keys?.list() ?? [], repeats, untracked: keys?.untracked ?? 0, toSend };
+  return { changes, keys: keys?.list() ?? [], repeats, untracked: keys?.untracked ?? 0, toSend };
 }
 
 /** The most memory for items to merge, in bytes. */

@@ -174,6 +174,17 @@ export interface Volume {
   largestItemBytes: number;
 }
 
+/** Adds up the valid rows of all inputs of a kind. */
+export function volumeOf(scanned: Scanned, kind: Kind): Volume {
+  const volume: Volume = { kind, rows: 0, bytes: 0, largestItemBytes: 0 };
+  for (const { rows, bytes, largestItemBytes } of scansOf(scanned, kind)) {
+    volume.rows += acceptedOf(rows);
+    volume.bytes += bytes;
+    volume.largestItemBytes = Math.max(volume.largestItemBytes, largestItemBytes);
+  }
+  return volume;
+}
+
 /** Totals of the requests of an import. */
 export interface RequestTotals {
   /** Whether `requests`, `bytes`, `merged`, and `unchanged` are exact. */

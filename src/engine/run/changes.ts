@@ -2,11 +2,12 @@
  * How the rows of a session compare with what the service has, by the fingerprints in the state (contract §3 "Only what
  * changed").
  */
+import type { FingerprintIndex } from '../fingerprints/index.js';
 import { type KeyChange, type PlanChanges, ROW_CLASSES } from '../model/plan-changes.js';
 import type { Kind, RowCounts } from '../model.js';
 import { isWithin } from '../options/bounds.js';
 import type { ImportOptions } from '../options.js';
-import { type CompareDeps, type Comparison, compareRows, type Known } from '../plan/compare.js';
+import { type CompareDeps, type Comparison, compareRows } from '../plan/compare.js';
 import type { Scanned } from '../plan/plan.js';
 import type { Warning } from '../problems.js';
 import { buildItems } from '../read/index.js';
@@ -15,8 +16,8 @@ import { count } from '../util/numbers.js';
 
 /** Compares the rows of each kind once, and again only if the known profiles of the kind have changed. */
 export class Changes {
-  readonly #known = new Map<Kind, Known & { mark: string }>();
-  readonly #compared = new WeakMap<Known, Promise<Comparison>>();
+  readonly #known = new Map<Kind, { mark: string; index: FingerprintIndex }>();
+  readonly #compared = new WeakMap<FingerprintIndex, Promise<Comparison>>();
 
   /**
    * @param scope returns the current scope; null if the import sends everything
@@ -33,19 +34,19 @@ export class Changes {
    * What is known of a kind, the same object until profiles of this kind are sent: sending companies may take hours, and
    * `identify` may send users in the meantime. Undefined if the import sends everything.
    */
-  async known(kind: Kind): Promise<Known | undefined> {
+  async known(kind: Kind): Promise<FingerprintIndex | undefined> {
     const scope = this.scope();
     if (scope === null) return undefined;
     const mark = JSON.stringify([scope, await this.state.known.mark(scope, kind)]);
     const before = this.#known.get(kind);
-    if (before?.mark === mark) return before;
-    const known = { mark, index: await this.state.known.load(scope, kind, this.since) };
-    this.#known.set(kind, known);
-    return known;
+    if (before?.mark === mark) return before.index;
+    const index = await this.state.known.load(scope, kind, this.since);
+    this.#known.set(kind, { mark, index });
+    return index;
   }
 
   /** How the rows of a kind compare with what is known of it. */
-  compared(scanned: Scanned, kind: Kind, known: Known): Promise<Comparison> {
+  compared(scanned: Scanned, kind: Kind, known: FingerprintIndex): Promise<Comparison> {
     const compared = this.#compared.get(known) ?? compareRows(scanned, kind, known, this.how);
     this.#compared.set(known, compared);
     return compared;
@@ -83,7 +84,7 @@ export class Changes {
       if (opened.kind !== kind) continue;
       for await (const batch of buildItems(opened, scan.schema, { ...this.how, planned: scan.marks })) {
         for (const [at, id] of batch.ids.entries()) {
-          if (repeated.has(id) ? repeats?.isUnchanged(id) : known.index.matches(batch, at)) found.push(id);
+          if (repeated.has(id) ? repeats?.isUnchanged(id) : known.matches(batch, at)) found.push(id);
         }
       }
     }

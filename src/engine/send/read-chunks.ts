@@ -1,10 +1,11 @@
 /** Reads planned inputs and splits them into chunks: to send them, or in a dry run only to count them. */
 
+import type { FingerprintIndex } from '../fingerprints/index.js';
 import type { RequestRecord } from '../model/requests.js';
 import type { Kind } from '../model.js';
 import type { SendOptions } from '../options.js';
-import type { Comparison, Known } from '../plan/compare.js';
-import { acceptedOf, measure, type RequestTotals, type Scanned, type Volume } from '../plan/plan.js';
+import type { Comparison } from '../plan/compare.js';
+import { measure, type RequestTotals, type Scanned, volumeOf } from '../plan/plan.js';
 import { buildItems, itemMemory, type Pool, refuseChanged } from '../read/index.js';
 import { type Chunk, serialize } from './chunk.js';
 import { type ChunkRules, type InputBatch, type Limits, splitIntoChunks } from './chunker.js';
@@ -16,9 +17,9 @@ export interface ChunkDeps {
   pool: Pool;
   signal: AbortSignal;
   /** The known profiles of a kind; undefined if the import sends everything. */
-  known(kind: Kind): Promise<Known | undefined>;
+  known(kind: Kind): Promise<FingerprintIndex | undefined>;
   /** Compares the rows of a kind with the known profiles. */
-  compared(kind: Kind, known: Known): Promise<Comparison>;
+  compared(kind: Kind, known: FingerprintIndex): Promise<Comparison>;
   /** `ChunkRules.recorded` for a kind. */
   recorded(kind: Kind): ChunkRules['recorded'];
   /** Whether the rows of a recorded request are sent again. */
@@ -41,8 +42,8 @@ export async function* chunksOf(
     limits: deps.limits,
     duplicates: ofKind,
     repeats: known && ofKind.count > 0 ? (await deps.compared(kind, known)).repeats : null,
-    isUnchanged: known && known.index.rows > 0 ? (rows, at) => known.index.matches(rows, at) : null,
-    rejectionOf: known?.index.hasRejected ? (rows, at) => known.index.rejectionOf(rows, at) : null,
+    isUnchanged: known && known.rows > 0 ? (rows, at) => known.matches(rows, at) : null,
+    rejectionOf: known?.hasRejected ? (rows, at) => known.rejectionOf(rows, at) : null,
     recorded: deps.recorded(kind),
     isSentAgain: deps.isSentAgain,
   });
@@ -91,7 +92,7 @@ export async function countRequests(
     const compared = known ? await deps.compared(kind, known) : null;
     const volume = compared?.toSend ?? volumeOf(scanned, kind);
     const measured = measure(volume, deps.limits, canary);
-    const isPlain = scanned.duplicates.get(kind)!.count === 0 && !known?.index.hasRejected;
+    const isPlain = scanned.duplicates.get(kind)!.count === 0 && !known?.hasRejected;
     const exact = measured.exact && isPlain;
     if (!each && (exact || !exactly)) {
       total.exact &&= exact;
@@ -118,16 +119,4 @@ export async function countRequests(
     }
   }
   return total;
-}
-
-/** Adds up the rows of all inputs of a kind. */
-function volumeOf({ inputs }: Scanned, kind: Kind): Volume {
-  const volume = { kind, rows: 0, bytes: 0, largestItemBytes: 0 };
-  for (const { opened, scan } of inputs) {
-    if (opened.kind !== kind) continue;
-    volume.rows += acceptedOf(scan.rows);
-    volume.bytes += scan.bytes;
-    volume.largestItemBytes = Math.max(volume.largestItemBytes, scan.largestItemBytes);
-  }
-  return volume;
 }

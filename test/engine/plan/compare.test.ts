@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { CellColumns } from '../../../src/engine/fingerprints/cells.js';
 import { FingerprintIndex } from '../../../src/engine/fingerprints/index.js';
 import type { PlanChanges } from '../../../src/engine/model/plan-changes.js';
-import { type Comparison, compareRows, type Known } from '../../../src/engine/plan/compare.js';
+import { type Comparison, compareRows } from '../../../src/engine/plan/compare.js';
 import { type Scanned, scanAll } from '../../../src/engine/plan/plan.js';
 import { buildItems, itemIn } from '../../../src/engine/read/index.js';
 import { itemsOf } from '../../../src/engine/send/chunk.js';
@@ -26,10 +26,6 @@ class Service {
   /** What it really holds, where a request that failed was not carried out. */
   readonly holds = new Map<string, Map<string, string>>();
   #sends = 0;
-
-  known(): Known {
-    return { index: this.index };
-  }
 
   async scan(paths: readonly string[]): Promise<Scanned> {
     const opened = await Promise.all(paths.map((path) => open(path, { kind: 'companies' })));
@@ -83,8 +79,7 @@ class Service {
   }
 
   async compare(...paths: string[]): Promise<Comparison & { changes: PlanChanges }> {
-    const known = this.known();
-    const compared = await compareRows(await this.scan(paths), 'companies', known, {
+    const compared = await compareRows(await this.scan(paths), 'companies', this.index, {
       hashKey: KEY,
       pool: HERE,
       signal: new AbortController().signal,
