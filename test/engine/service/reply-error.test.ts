@@ -1,95 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { connectFailure, lostReason } from '../../../src/engine/service/failure.js';
-import { oneLine, replyMessage, whatCame } from '../../../src/engine/service/reply.js';
+import { oneLine, replyMessage } from '../../../src/engine/service/reply.js';
 import { growth } from '../../support/measure.js';
 
-const NGINX = `<html>\r
-<head><title>502 Bad Gateway</title></head>\r
-<body>\r
-<center><h1>502 Bad Gateway</h1></center>\r
-<hr><center>nginx/1.18.0 (Ubuntu)</center>\r
-</body>\r
-</html>\r
-<!-- a padding to disable MSIE and Chrome friendly error page -->\r
-`;
-
-const json = (value: unknown): [string, string] => ['application/json', JSON.stringify(value)];
-
 describe('replyMessage', () => {
-  it.each<[name: string, status: number, reply: [contentType: string | null, body: string], line: string]>([
-    [
-      "the spec's error body",
-      422,
-      json({
-        errors: [
-          { details: 'companies[3]', error: 'invalid', error_code: 'E42', message: 'company_id is missing' },
-        ],
-      }),
-      '422 Unprocessable Entity: E42: company_id is missing (companies[3])',
-    ],
-    [
-      'error where there is no message',
-      400,
-      json({ errors: [{ error: 'bad request' }] }),
-      '400 Bad Request: bad request',
-    ],
-    [
-      'details that repeat the message',
-      400,
-      json({ errors: [{ message: 'no', details: 'no' }] }),
-      '400 Bad Request: no',
-    ],
-    [
-      'several errors',
-      400,
-      json({ errors: [{ message: 'a' }, { message: 'b' }, { message: 'c' }, { message: 'd' }, {}] }),
-      '400 Bad Request: a; b; c; and 2 more',
-    ],
-    ['an error without words', 400, json({ errors: [{}] }), '400 Bad Request: {}'],
-    ['no errors', 400, json({ errors: [] }), '400 Bad Request'],
-    [
-      'errors of another shape',
-      400,
-      json({ errors: { name: ['is short'] } }),
-      '400 Bad Request: {"errors":{"name":["is short"]}}',
-    ],
-    [
-      'another body',
-      404,
-      json({ error: 'Not Found', message: 'no such route' }),
-      '404 Not Found: Not Found: no such route',
-    ],
-    ['the same word twice', 500, json({ error: 'oops', message: 'oops' }), '500 Internal Server Error: oops'],
-    ['a JSON string', 500, json('oops'), '500 Internal Server Error: oops'],
-    [
-      'plain text',
-      503,
-      ['text/plain', 'upstream\r\nconnect error\n'],
-      '503 Service Unavailable: upstream connect error',
-    ],
-    ['nothing', 504, [null, ''], '504 Gateway Timeout'],
-    ['an unknown status', 599, [null, ''], '599'],
-    ["nginx's page", 502, ['text/html', NGINX], '502 Bad Gateway (HTML page: "nginx/1.18.0 (Ubuntu)")'],
-    ['a page without its header', 502, [null, NGINX], '502 Bad Gateway (HTML page: "nginx/1.18.0 (Ubuntu)")'],
-    [
-      'a page with words of its own for the status',
-      504,
-      ['text/html', NGINX.replaceAll('502 Bad Gateway', '504 Gateway Time-out')],
-      '504 Gateway Timeout (HTML page: "504 Gateway Time-out nginx/1.18.0 (Ubuntu)")',
-    ],
-    [
-      'a page with a script',
-      500,
-      ['text/html', '<!doctype html><style>b{}</style><script>if (a<b) x()</script><p>Sorry, "bye"'],
-      `500 Internal Server Error (HTML page: "Sorry, 'bye'")`,
-    ],
-    ['an empty page', 500, ['text/html', '<html></html>'], '500 Internal Server Error (HTML page)'],
-    ['JSON that calls itself HTML', 500, ['text/html', '{"message":"m"}'], '500 Internal Server Error: m'],
-  ])('%s', (_, status, [contentType, body], line) => {
-    expect(replyMessage({ status, contentType, body, requestId: null })).toBe(line);
-    expect(replyMessage({ status, contentType, body, requestId: 'r-1' })).toBe(`${line} (x-request-id r-1)`);
-  });
-
   it('stays one short line, whatever is sent', () => {
     const nasty = `\u001b[2J\u0085\u2028\n${'\u{1f600}'.repeat(500)}`;
     for (const body of [
@@ -109,22 +23,6 @@ describe('replyMessage', () => {
       replyMessage({ status: 500, contentType: 'text/html', body, requestId: null });
     };
     expect(await growth(read, 2_000)).toBeLessThan(50);
-  });
-});
-
-describe('whatCame', () => {
-  it.each<[string, string]>([
-    ['', 'an empty body'],
-    [' \n', 'an empty body'],
-    ['<html><p>Hello', 'an HTML page'],
-    ['{"data": [', 'text that is not JSON'],
-    ['null', 'null'],
-    ['7', 'a number'],
-    ['[1,2]', 'an array of 2'],
-    ['{}', 'an empty object'],
-    ['{"data":[],"next":null}', 'an object with the keys data, next'],
-  ])('%j', (body, name) => {
-    expect(whatCame({ contentType: 'application/json', body })).toBe(name);
   });
 });
 
