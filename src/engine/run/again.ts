@@ -3,6 +3,7 @@
  * (contract §3 "Rejects"). If that run sent nothing, its valid rows would be forgotten, so such an import names them.
  */
 import { resolve } from 'node:path';
+import { isDeepStrictEqual } from 'node:util';
 import { UsageError } from '../errors.js';
 import type { Kind, NotSent } from '../model.js';
 import type { MappingRules } from '../options/mapping-rules.js';
@@ -101,28 +102,24 @@ function identifiersOf(
 }
 
 /**
- * Finds the input that the rows of a rejects file come from: by its columns, then by its location. Null if
- * neither identifies one input.
+ * Finds the input that the rows of a rejects file come from: by its columns, all of them or otherwise any, then by its
+ * location. Null if neither identifies one input.
  */
 function chooseInput(
   records: readonly RejectsRecord[],
   { columns }: RejectsHead,
   location: string,
 ): RejectsRecord | null {
-  const fits = records.filter(({ reading }) => {
-    const known = new Set((reading as Reading).columns);
-    return columns.some((column) => known.has(column)) || columns.length === 0;
-  });
+  const columnsOf = ({ reading }: RejectsRecord): string[] => [...(reading as Reading).columns];
+  const same = records.filter((record) => isDeepStrictEqual(columnsOf(record), columns));
+  const alike = (record: RejectsRecord): boolean =>
+    columns.length === 0 || columnsOf(record).some((column) => columns.includes(column));
+  const fits = same.length > 0 ? same : records.filter(alike);
   const readings = new Set(
     fits.map(({ reading, input }) => JSON.stringify({ ...(reading as Reading), path: input })),
   );
-  if (readings.size <= 1) return fits[0] ?? null;
-  const here = fits.find((record) => record.location === location);
-  if (here) return here;
-  const exactly = fits.filter(
-    ({ reading }) => JSON.stringify((reading as Reading).columns) === JSON.stringify(columns),
-  );
-  return new Set(exactly.map(({ input }) => input)).size === 1 ? exactly[0]! : null;
+  const found = readings.size > 1 ? fits.find((record) => record.location === location) : fits[0];
+  return found ?? null;
 }
 
 /** @throws UsageError if a key that the run set for every item is neither set to the same value nor excluded */
