@@ -67,7 +67,7 @@ export async function* scanInputs(session: Session): AsyncGenerator<ImportEvent,
     }
   }
   for (const warning of scanned.warnings) {
-    if (recorded?.isReviewed && isAboutText(warning)) continue;
+    if (session.plan && isAboutText(warning)) continue; // seen when it was reviewed
     yield { type: 'warning', ...warning, ...(said.has(warning.message) && { isKnown: true as const }) };
   }
   for (const warning of changes) yield { type: 'warning', ...warning };

@@ -36,8 +36,6 @@ export interface Recorded {
   name: string;
   /** What to do about a file that is not one of the inputs. */
   otherwise: string;
-  /** Whether a person has seen what is said about its columns. */
-  isReviewed: boolean;
   /** Of the error for an input that is not found. */
   missing(path: string): ErrorDetails;
   /** The error for an input with another content. @param what what is not possible then */
@@ -47,7 +45,7 @@ export interface Recorded {
 export function recordedInPlan({ run, item_format, inputs }: SavedPlan): Recorded {
   const missing = (path: string) => ({ problem: { code: 'plan_input', path } }) as const;
   return {
-    ...{ run, item_format, name: 'the plan', isReviewed: true, missing },
+    ...{ run, item_format, name: 'the plan', missing },
     inputs: inputs as (SavedPlan['inputs'][number] & RecordedInput)[],
     otherwise: 'name the file that the plan was made of, or make a new plan',
     changed: (index, { scan }) => {
@@ -59,7 +57,7 @@ export function recordedInPlan({ run, item_format, inputs }: SavedPlan): Recorde
 }
 
 export const recordedInRun = ({ run, item_format, inputs, options }: StoredRun): Recorded => ({
-  ...{ run, item_format, inputs, name: `run ${run}`, isReviewed: false },
+  ...{ run, item_format, inputs, name: `run ${run}` },
   otherwise: 'name the file that the run read, or import this one',
   missing: (path) => ({
     hint: 'name a file with the same content',
