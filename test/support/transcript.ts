@@ -4,7 +4,7 @@
  *
  * Blocks named `<language> <file>` are written to that file; those above the first section are there in every section.
  * `profiles sandbox … &` serves from then on, on one port for a section, at `<base>`, `<lookups>` and `<eu>`; `sleep 2h`
- * lets time pass; `TYPED='y\n'` is what somebody at a terminal types. `<run>` and `<job>` are the ids that were printed
+ * lets time pass; `^C` at the end has been pressed already; `TYPED='y\n'` is what somebody at a terminal types. `<run>` and `<job>` are the ids that were printed
  * last, and `[5]` an exit code. A section may have variables (`<!-- env: … -->`), and real time (`<!-- clock: real -->`). `sum` leaves of what an import says how it ended, and what is wrong.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -47,6 +47,7 @@ const masked = (text: string, folder: string): string =>
     .replace(/(\bafter |accepted in |early \()(?:[\d.]+m?s|\d+m \d\ds|\d+h \d\dm)\b/g, '$1<duration>')
     .replace(/(x-request-id |"request_id":")[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '$1<id>')
     .replace(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>')
+    .replace(/(<port>\/|TOKEN=|"token": ")[\w-]{24,}/g, '$1<key>')
     .replace(/urn:profiles:job:\w+\/[\w-]+/g, '<job>')
     .replace(/urn%3Aprofiles%3Ajob%3A\w+%2F[\w-]+/g, '<job>')
     .replace(/\b\d{8}T\d{6}Z-\d+\.json/g, '<time>.json')
@@ -100,8 +101,9 @@ class Shell implements Session {
     if (!at) return this.#shell(line);
     const before = at.index > 0 || bare.startsWith('| ') ? line.slice(0, at.index) : '';
     const rest = line.slice(before === '' ? 0 : before.length + 2);
-    const end = bare.slice(line.length - rest.length).search(/ (?:[|<>&]|2>&1)/);
-    const [command, more] = end < 0 ? [rest, ''] : [rest.slice(0, end), rest.slice(end + 1)];
+    const end = bare.slice(line.length - rest.length).search(/ (?:[|<>&^]|2>&1)/);
+    const [command, after] = end < 0 ? [rest, ''] : [rest.slice(0, end), rest.slice(end + 1)];
+    const more = after.replace(/^\^C ?/, '');
     const words = shellWords(command);
     const first = words.indexOf('profiles');
     const env = Object.fromEntries(
@@ -112,7 +114,7 @@ class Shell implements Session {
     const stdin = more.startsWith('< ')
       ? readFileSync(join(this.#cwd, more.slice(2)))
       : before && (await sh(before, { cwd: this.#cwd })).stdout;
-    const { code, text, stdout, stderr } = await this.#profiles(argv, env, stdin);
+    const { code, text, stdout, stderr } = await this.#profiles(argv, env, stdin, more !== after);
     const both = more.startsWith('2>&1 ');
     let shown = text;
     if (both) shown = await this.#shell(`cat ${more.slice(5)}`, text);
@@ -120,7 +122,7 @@ class Shell implements Session {
     return `${shown}${code === 0 ? '' : `[${code}]\n`}`;
   }
 
-  async #profiles(argv: string[], given: Record<string, string>, stdin: Buffer | string) {
+  async #profiles(argv: string[], given: Record<string, string>, stdin: Buffer | string, isStopped: boolean) {
     const { TYPED: typed, COLUMNS: width = typed === undefined ? undefined : '120', ...env } = given;
     let text = '';
     const terminal = { NO_COLOR: '1', PROFILES_PROGRESS: 'plain', TERM: 'xterm' };
@@ -130,6 +132,7 @@ class Shell implements Session {
       clock: this.clock,
       stdin: typed === undefined ? stdin : typing(typed.replaceAll('\\n', '\n')),
       ...(width !== undefined && { columns: Number(width) }),
+      ...(isStopped && { stop: AbortSignal.abort('SIGINT') }),
       hear: (chunk) => {
         text += chunk;
       },

@@ -1,39 +1,15 @@
 /** `--report`: one page of an import, however it ended. */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, onTestFinished } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { status } from '../../loss/faults.js';
 import { cli, scratch } from '../../support/cli.js';
 import { FaultServer, type Strike } from '../../support/fault-server.js';
-import { environmentOf, test } from '../../support/sandbox.js';
 
 const FAST = ['-o', 'interval=5ms', '-o', 'retry_delay=5ms'];
 const ROWS = 'company_id,name,size\nacme-1,Ada Nowak,7\nacme-2,Grace Okafor,x\nacme-3,Zoë,9\n';
 
 const place = (): string => scratch({ 'in.csv': ROWS });
-
-/** What a reader sees of a page. */
-function read(cwd: string, name = 'report.html'): string {
-  return readFileSync(join(cwd, name), 'utf8')
-    .replace(/<style>.*?<\/style>/s, '')
-    .replace(/<[^>]*>/g, ' ')
-    .replaceAll('&quot;', '"')
-    .replace(/\s+/g, ' ');
-}
-
-describe('--report', () => {
-  test('of an interrupted import', async ({ sandbox }) => {
-    const cwd = place();
-    const stop = AbortSignal.abort('SIGINT');
-    const { code } = await cli(['import', 'in.csv', ...FAST, '--report', 'report.html'], {
-      cwd,
-      env: environmentOf(sandbox),
-      stop,
-    });
-    expect(code).toBe(130);
-    expect(read(cwd)).toMatch(/in\.csv ! interrupted|in\.csv ✗ failed before anything was sent/);
-  });
-});
 
 describe('a report that cannot be written at the end', () => {
   /** Sends to a service that, with its first request, sees another file take the report's name. */

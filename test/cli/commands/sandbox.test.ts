@@ -59,47 +59,6 @@ async function rehearsed(): Promise<string> {
 }
 
 describe('sandbox', () => {
-  it('prints the variables for a client, serves, and exits with 0 when it is stopped', async () => {
-    const cwd = scratch();
-    const { code, stdout, stderr } = await served(
-      [],
-      async (url) => {
-        const reply = await send(url + COMPANY, {
-          method: 'POST',
-          headers: { authorization: 'Token anything' },
-          body: '{"company_id":"c"}',
-        });
-        expect(reply.status).toBe(202);
-      },
-      { cwd },
-    );
-    expect(code).toBe(0);
-    expect(stdout).toMatch(
-      /^export PROFILES_BASE_URL=http:\/\/127\.0\.0\.1:\d+\nexport PROFILES_LOOKUP_BASE_URL=http:\/\/127\.0\.0\.1:\d+\nexport PROFILES_TOKEN=[\w-]{20,}\n$/,
-    );
-    expect(stderr).toMatch(
-      /^sandbox: page http:\/\/127\.0\.0\.1:\d+\/[\w-]{24}\/\nsandbox: EU region http:\/\/127\.0\.0\.1:\d+; data in .*\.state; press Ctrl-C to stop\n$/,
-    );
-    expect((await cli(['sandbox', 'show', 'company', 'c'], { cwd })).code).toBe(0);
-  });
-
-  it('--json prints one document, --memory keeps nothing, --quiet says nothing', async () => {
-    const cwd = scratch();
-    const argv = ['--json', '--quiet', '--memory', '--control-port', '0', '--expect-token', "it's"];
-    const { stdout, stderr } = await served(argv, undefined, { cwd });
-    expect(JSON.parse(stdout)).toEqual({
-      base_url: expect.stringMatching(/^http:/),
-      eu_base_url: expect.stringMatching(/^http:/),
-      lookup_base_url: expect.stringMatching(/^http:/),
-      control_url: expect.stringMatching(/^http:/),
-      page_url: expect.stringMatching(/^http:/),
-      token: "it's",
-    });
-    expect(stderr).toBe('');
-    const reset = await cli(['sandbox', 'reset'], { cwd });
-    expect(reset.stdout).toContain('erased 0 companies, 0 users, and 0 jobs');
-  });
-
   it('serves its page on the given port, or not at all', async () => {
     const port = await freePort();
     const { stderr } = await served(['--memory', '--page-port', String(port)], async () => {
@@ -111,19 +70,6 @@ describe('sandbox', () => {
     expect(without.stderr).not.toContain('page');
     const both = await cli(['sandbox', '--no-page', '--page-port', '0']);
     expect([both.code, both.stderr]).toEqual([2, expect.stringContaining('cannot be combined')]);
-  });
-
-  it('quotes a token that a shell would split', async () => {
-    const { stdout } = await served(['--memory', '--expect-token', "a'b$c"]);
-    expect(stdout).toContain("export PROFILES_TOKEN='a'\\''b$c'\n");
-  });
-
-  it('says so when it listens beyond loopback', async () => {
-    const { stdout, stderr } = await served(['--memory', '--host', '0.0.0.0']);
-    expect(stderr).toContain(
-      'warning: listening on 0.0.0.0, which is not loopback: anyone who can reach this machine',
-    );
-    expect(stdout).toContain('PROFILES_BASE_URL=http://127.0.0.1:');
   });
 
   it('passes limits, faults and lookups on', async () => {
