@@ -4,9 +4,9 @@
  */
 
 import { UsageError } from './errors.js';
-import { EMPTY_CELLS, FORMATS, type Format, KEY_STYLES, KINDS, type Kind, SHORT_ROWS } from './model.js';
+import { EMPTY_CELLS, FORMATS, KEY_STYLES, KINDS, type Kind, SHORT_ROWS } from './model.js';
 import type { Bound } from './options/bounds.js';
-import type { DialectOptions } from './options/dialect-options.js';
+import type { FileFacts } from './options/file-facts.js';
 import type { Condition, KindMapping, MappingRules, Stated } from './options/mapping-rules.js';
 import { nearest } from './util/nearest.js';
 import { wholeNumber } from './util/numbers.js';
@@ -104,7 +104,7 @@ export function wordOption<T extends string>(name: string, value: string, words:
 }
 
 /** How to read the inputs, and how to map their columns. A run stores these for its resume. */
-export interface ReadOptions extends DialectOptions {
+export interface ReadOptions extends FileFacts {
   /** The inputs as the user named them; `-` is stdin. */
   paths: string[];
   /** What the rows are. Default: users if there is a `user_id`, otherwise companies if there is a `company_id`. */
@@ -120,22 +120,6 @@ export interface ReadOptions extends DialectOptions {
    * Column or field of the company, for companies and users, in inputs that have it. Default `company_id`.
    */
   companyId?: string | undefined;
-  /** Format of the inputs. Default: detected from the first bytes, then from the name. */
-  format?: Format | undefined;
-  /** Sheet of a workbook: its name, or its number from 1. Default: the first that is not hidden. */
-  sheet?: string | undefined;
-  /** Encoding of text, by its label in the Encoding Standard, such as `windows-1252`. Default: UTF-8, or UTF-16 with a byte order mark. */
-  encoding?: string | undefined;
-  /**
-   * JSON: where the array of items is, such as `data.items`. Default: the array itself, or the member `companies` or
-   * `users`.
-   */
-  jsonPath?: string | undefined;
-  /**
-   * JSON: rounds numbers that a double cannot represent exactly, instead of rejecting their rows. Default
-   * false.
-   */
-  roundNumbers?: boolean | undefined;
   /** Longest cell, in bytes of UTF-8. Default 1 MiB. */
   maxCellBytes: number;
   /** Rules for columns. */

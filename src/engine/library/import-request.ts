@@ -1,7 +1,7 @@
 /** The requests of the library, and how they become the options of an import, with checks and defaults. */
 import { resolve } from 'node:path';
 import { UsageError } from '../errors.js';
-import { dialectOptions } from '../options/dialect-options.js';
+import { givenFacts } from '../options/file-facts.js';
 import type { MappingRules } from '../options/mapping-rules.js';
 import {
   type ImportOptions,
@@ -143,15 +143,8 @@ export async function optionsOf(
   const files = await readMappings(mappingsOf(request), cwd, {}, request.signal);
   const rules = request.rules ?? {};
   const asked = { kind: request.kind, id, userId, companyId, rules };
-  const facts = factsOf(request.records ? [] : files, request);
-  const { format, encoding, sheet, jsonPath, roundNumbers } = facts;
   const named = {
-    ...dialectOptions(facts),
-    format,
-    encoding,
-    sheet,
-    jsonPath,
-    roundNumbers,
+    ...givenFacts(factsOf(request.records ? [] : files, request)),
     where: request.where,
     limit: request.limit === undefined ? undefined : wholeNumber(request.limit, 'limit', { least: 1 }),
     ...withMappings(files, asked, {}, paths.length === 1),

@@ -1,5 +1,5 @@
 /** The names of what an import is asked for. */
-import { DIALECT_OPTIONS, type DialectOptions } from '../options/dialect-options.js';
+import { FACTS, type FileFacts } from '../options/file-facts.js';
 import { type MappingRules, NO_RULES } from '../options/mapping-rules.js';
 import { DEFAULTS, IMPORT_NUMBERS } from '../options.js';
 import type { Names } from '../util/option-names.js';
@@ -9,7 +9,7 @@ import type { ImportRequest, PlanRequest } from './import-request.js';
 export const REQUEST_NAMES: Names<PlanRequest & ImportRequest> = {
   ...IMPORT_NUMBERS,
   ...DEFAULTS,
-  ...(Object.fromEntries(DIALECT_OPTIONS.map((name) => [name, true])) as Names<DialectOptions>),
+  ...(Object.fromEntries(FACTS.map((name) => [name, true])) as Names<FileFacts>),
   files: true,
   records: true,
   stdin: true,
@@ -20,11 +20,6 @@ export const REQUEST_NAMES: Names<PlanRequest & ImportRequest> = {
   id: true,
   userId: true,
   companyId: true,
-  format: true,
-  sheet: true,
-  encoding: true,
-  jsonPath: true,
-  roundNumbers: true,
   where: true,
   limit: true,
   service: true,

@@ -5,7 +5,7 @@ import { failureAfter, LockLostError, ProfilesError, StateError } from '../error
 import type { RequestRecord } from '../model/requests.js';
 import { RunRequests } from '../model/run-requests.js';
 import { type Kind, MAX_PLAN_AGE_MS, type Summary } from '../model.js';
-import { dialectOptions } from '../options/dialect-options.js';
+import { givenFacts } from '../options/file-facts.js';
 import type { ImportOptions } from '../options.js';
 import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
@@ -30,14 +30,12 @@ export function identityOf(
   options: ImportOptions,
 ): string {
   const { kind, id, companyId, userId, byKind, rules } = options;
-  const { format, encoding, sheet, jsonPath, roundNumbers = false } = options;
   const { where = [], limit, maxCellBytes, chunkBytes } = options;
   const content = [scope.region, scope.base_url, inputs.map((i) => [i.digest, i.kind])];
   const mapping = [kind, id, companyId, userId, byKind, rules];
-  const reading = [format, encoding, sheet, jsonPath, roundNumbers, dialectOptions(options)];
   // These limits decide which rows are invalid. With different limits, sent and rejected rows would overlap.
   const bounds = [maxCellBytes, chunkBytes];
-  const all = [content, mapping, reading, bounds, where, limit];
+  const all = [content, mapping, givenFacts(options), bounds, where, limit];
   return createHash('sha256').update(JSON.stringify(all)).digest('hex');
 }
 

@@ -1,7 +1,7 @@
 /** The dialect of a CSV: delimiter, quotes, and lines above the header (contract §3 "Dialects"). */
 
 import { UsageError } from '../../errors.js';
-import type { DialectOptions } from '../../options/dialect-options.js';
+import type { DialectOptions } from '../../options/file-facts.js';
 import type { DialectOption } from '../../problems.js';
 
 export interface Dialect {

@@ -3,6 +3,7 @@ import { resolve } from 'node:path';
 import * as z from 'zod';
 import { ConfigError, ProfilesError, UsageError } from '../../errors.js';
 import { KINDS } from '../../model.js';
+import { FACTS } from '../../options/file-facts.js';
 import { WORDS } from '../../options.js';
 import { troubleOf } from '../../util/file-trouble.js';
 import { nearest } from '../../util/nearest.js';
@@ -11,7 +12,6 @@ import { askedDialect } from '../csv/dialect.js';
 import { itemPath } from '../json/shape.js';
 import { encodingLabel } from '../text/encoding.js';
 import {
-  FACTS,
   factKey,
   factsIn,
   type Mapping,

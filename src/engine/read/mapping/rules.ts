@@ -1,7 +1,7 @@
 /** Rules about columns, and facts of a file at the top of a mapping file: which source takes precedence, and for which kind of input. */
 import { UsageError } from '../../errors.js';
 import { type KeyStyle, KINDS, type Kind, SOME_ZONE } from '../../model.js';
-import { DIALECT_OPTIONS } from '../../options/dialect-options.js';
+import { FACTS, type FileFacts, givenFacts } from '../../options/file-facts.js';
 import { type KindMapping, type MappingRules, NO_RULES } from '../../options/mapping-rules.js';
 import type { ReadOptions } from '../../options.js';
 import { cellType, zoned } from '../conversion/types.js';
@@ -93,7 +93,7 @@ export interface Mapping {
   /** The zone of dates without an offset, which its types have already. */
   zone?: string | undefined;
   /** How its file says that all inputs are read. */
-  facts?: Facts | undefined;
+  facts?: FileFacts | undefined;
   rules: SomeRules;
 }
 
@@ -184,33 +184,19 @@ function capital(word: string): string {
   return first.toUpperCase() + word.slice(first.length);
 }
 
-export const FACTS = [
-  'format',
-  'encoding',
-  'sheet',
-  ...DIALECT_OPTIONS,
-  'jsonPath',
-  'roundNumbers',
-] as const satisfies readonly (keyof ReadOptions)[];
-
-type Fact = (typeof FACTS)[number];
-
-/** Facts by the names of the options that they set. */
-export type Facts = { [F in Fact]?: ReadOptions[F] };
-
 type Snake<S extends string> = S extends `${infer C}${infer Rest}`
   ? `${C extends Lowercase<C> ? C : `_${Lowercase<C>}`}${Snake<Rest>}`
   : S;
 
-/** Facts by their keys in a mapping file. */
-export type WrittenFacts = { [F in Fact as Snake<F>]?: Facts[F] };
+/** FileFacts by their keys in a mapping file. */
+export type WrittenFacts = { [F in keyof FileFacts as Snake<F>]?: FileFacts[F] };
 
 /** The key of a fact in a mapping file: `skip_lines`. */
-export const factKey = <F extends Fact>(fact: F): Snake<F> =>
+export const factKey = <F extends keyof FileFacts>(fact: F): Snake<F> =>
   fact.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`) as Snake<F>;
 
 /** The facts of a mapping file's content. */
-export const factsIn = (file: WrittenFacts): Facts =>
+export const factsIn = (file: WrittenFacts): FileFacts =>
   Object.fromEntries(
     FACTS.flatMap((fact) => {
       const value = file[factKey(fact)];
@@ -219,15 +205,17 @@ export const factsIn = (file: WrittenFacts): Facts =>
   );
 
 /** As a mapping file holds them. One that is off (false or 0) is left out. */
-export const writtenFacts = (facts: Facts): WrittenFacts =>
-  Object.fromEntries(FACTS.flatMap((fact) => (facts[fact] ? [[factKey(fact), facts[fact]]] : [])));
+export const writtenFacts = (facts: FileFacts): WrittenFacts =>
+  Object.fromEntries(
+    Object.entries(givenFacts(facts)).map(([fact, value]) => [factKey(fact as keyof FileFacts), value]),
+  );
 
 /**
  * The facts that were asked for, and those of mapping files. These must agree: a fact of one file would also change how
  * the inputs of another are read.
  * @throws UsageError if they do not
  */
-export function factsOf(files: readonly { facts?: Facts | undefined }[], asked: Facts): Facts {
+export function factsOf(files: readonly { facts?: FileFacts | undefined }[], asked: FileFacts): FileFacts {
   const [first = {}, ...others] = files.map(({ facts = {} }) => facts);
   const given = FACTS.filter((fact) => asked[fact] !== undefined);
   const differing = FACTS.find(

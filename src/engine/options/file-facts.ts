@@ -1,5 +1,5 @@
-/** Options for the dialect of a CSV. */
-import type { ShortRows } from '../model.js';
+/** Options for how files are read. */
+import type { Format, ShortRows } from '../model.js';
 
 /** The dialect of a CSV. In each text, escapes such as `\t`, `\x01`, and `\u00a6` mean characters. */
 export interface DialectOptions {
@@ -33,7 +33,30 @@ export interface DialectOptions {
   renameDuplicates?: boolean | undefined;
 }
 
-export const DIALECT_OPTIONS = [
+/** How files are read: known before the kind of their rows is, so that it holds for all inputs. */
+export interface FileFacts extends DialectOptions {
+  /** Format of the inputs. Default: detected from the first bytes, then from the name. */
+  format?: Format | undefined;
+  /** Sheet of a workbook: its name, or its number from 1. Default: the first that is not hidden. */
+  sheet?: string | undefined;
+  /** Encoding of text, by its label in the Encoding Standard, such as `windows-1252`. Default: UTF-8, or UTF-16 with a byte order mark. */
+  encoding?: string | undefined;
+  /**
+   * JSON: where the array of items is, such as `data.items`. Default: the array itself, or the member `companies` or
+   * `users`.
+   */
+  jsonPath?: string | undefined;
+  /**
+   * JSON: rounds numbers that a double cannot represent exactly, instead of rejecting their rows. Default
+   * false.
+   */
+  roundNumbers?: boolean | undefined;
+}
+
+export const FACTS = [
+  'format',
+  'encoding',
+  'sheet',
   'delimiter',
   'quote',
   'escape',
@@ -43,12 +66,14 @@ export const DIALECT_OPTIONS = [
   'shortRows',
   'excelText',
   'renameDuplicates',
-] as const satisfies readonly (keyof DialectOptions)[];
+  'jsonPath',
+  'roundNumbers',
+] as const satisfies readonly (keyof FileFacts)[];
 
-/** Only the options that were given. An option that is off (false or 0) counts as not given. */
-export const dialectOptions = (options: DialectOptions): DialectOptions =>
+/** Only the facts that were given. One that is off (false or 0) counts as not given. */
+export const givenFacts = (options: FileFacts): FileFacts =>
   Object.fromEntries(
-    DIALECT_OPTIONS.flatMap((name) => {
+    FACTS.flatMap((name) => {
       const value = options[name];
       return value === undefined || value === false || value === 0 ? [] : [[name, value]];
     }),
