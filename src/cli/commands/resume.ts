@@ -4,18 +4,15 @@
  */
 
 import { ProfilesError } from '../../engine/errors.js';
-import { RunRequests } from '../../engine/model/run-requests.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { mayContinue } from '../../engine/run/door.js';
 import { loadPlan, startOfPlan } from '../../engine/run/plan-file.js';
 import type { Repeated } from '../../engine/run/recorded.js';
 import { chooseRun, startOfRun } from '../../engine/run/start.js';
-import { withJobs } from '../../engine/run/summary.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { inWords } from '../facts/index.js';
 import * as table from '../options/index.js';
 import { reportOf, waitingIn } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
@@ -83,20 +80,19 @@ async function nothingLeft(run: StoredRun, next: string, asked: Options, context
   const { outcomes } = asked.how;
   const state = await context.state();
   const writePage = page === null ? null : await reportWriter(page, values, state, context);
+  const found = await loaded(run, state, context);
+  const { facts } = found;
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
-  const tell = inWords(context.commands);
   const message = `run ${run.run} has applied this plan already; nothing was sent\n${next}`;
   const unwritten = `${outcomes} was not written, since nothing was sent`;
-  const summary =
-    run.summary && withJobs(run.summary, new RunRequests(await state.requests.of(run.run)), run.inputs);
   try {
     await reporter.report({ type: 'notice', message });
-    if (outcomes != null) await reporter.report(tell({ type: 'warning', message: unwritten }));
-    if (summary) await reporter.report(tell({ type: 'summary', summary: { ...summary, resume: null } }));
+    if (outcomes != null) await reporter.report({ type: 'warning', message: unwritten });
+    if (facts) await reporter.report({ type: 'summary', facts });
   } finally {
     await reporter.close();
   }
-  await writePage?.(await loaded(run, state, context));
+  await writePage?.(found);
 }
 
 /** Inputs that are elsewhere now, private values that this machine does not know, and options that override those of the run. */

@@ -90,7 +90,7 @@ export async function requireToken(
  * Reads `token_file`, such as a mounted secret.
  * @throws ConfigError if the file cannot be read, is empty, or can be read by other users; InterruptedError
  */
-export async function readTokenFile(
+async function readTokenFile(
   { path, origin }: NonNullable<Settings['tokenFile']>,
   { platform, stop }: Pick<SettingsWorld, 'platform' | 'stop'>,
 ): Promise<Secret> {
