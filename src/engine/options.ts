@@ -212,7 +212,8 @@ export interface SendOptions {
   /**
    * `stop` ends the import at a request that the service refuses (400, 415, 422). `continue` rejects its rows and
    * continues. `isolate` sends the rows of a request refused with 400 or 422, or of a failed job, again in smaller
-   * and smaller requests, until the rows at fault are found, and rejects only those. Default `stop`.
+   * and smaller requests, until the rows at fault are found, and rejects only those; without `wait`, it is `stop`.
+   * Default `stop`.
    */
   onFailure: OnFailure;
   /** With `onFailure: 'isolate'`: the most further requests for each failed one. Default 128. */
