@@ -97,6 +97,19 @@ describe('a run', () => {
   });
 });
 
+test('rows at fault are not searched where no job is followed', async ({ sandbox }) => {
+  sandbox.faults.add('422:first=1');
+  const request = {
+    ...aPlace(sandbox),
+    files: ['companies.csv'],
+    wait: false,
+    onFailure: 'isolate' as const,
+  };
+  const { summary } = await runImport(request).result();
+  expect(summary).toMatchObject({ status: 'stopped', rows: { rejected: 0, unsent: ROWS } });
+  expect(bodies(sandbox)).toBe(0);
+});
+
 test.for<[over: Partial<ImportRequest>, message: string]>([
   [{ run: '20260115-120000-aaaa' }, 'run 20260115-120000-aaaa not found'],
   [{ run: 'a', plan: 'b' }, 'plan and run cannot be combined'],
@@ -105,6 +118,7 @@ test.for<[over: Partial<ImportRequest>, message: string]>([
   [{ plan: 'a', rules: { set: [['x', '1']] } }, 'rules.set does not apply here: the plan has its own'],
   [{ plan: 'a', chunkSize: 2 }, 'chunkSize does not apply here: the plan has its own'],
   [{ plan: 'a', retries: -1 }, 'retries'],
+  [{ plan: 'a', maxChanged: { percent: 101 } }, 'maxChanged.percent: 101 is not a number from 0 to 100'],
   [{ plan: 'nowhere.json' }, 'nowhere.json: the plan cannot be read'],
   [{ files: ['a.csv'], again: true }, 'again needs a plan or a run'],
   [{ files: ['a.csv'], savePlan: 'plan.json' } as Partial<ImportRequest>, 'savePlan belongs to planImport'],
