@@ -1,7 +1,8 @@
 /**
  * Pages of inputs, with what is read of them. `$ read <file> {options}` prints each item behind its line, each rejected row
  * with its reason, how many rows were filtered, and the warnings; `$ columns` what the plan says of the columns; `$ originals`
- * what rejected rows were, and their causes; `$ cells <type> […]` a column `at` of these cells, and what is sent if it is something else;
+ * what rejected rows were, and their causes; `$ causes` what
+ * is said of them; `$ cells <type> […]` a column `at` of these cells, and what is sent if it is something else;
  * `$ mapping {…}` what a mapping file says. Rules of columns stand beside the other options, pairs of them as an object. Files are those of
  * the section, else those in `fixtures`; a block of `xlsx` has a row of a workbook on each line.
  */
@@ -12,6 +13,7 @@ import { ProfilesError } from '../../../src/engine/errors.js';
 import type { ColumnPlan } from '../../../src/engine/model.js';
 import { NO_RULES, unpackMember } from '../../../src/engine/read/index.js';
 import { readMapping } from '../../../src/engine/read/mapping/mapping-file.js';
+import { CauseTotals } from '../../../src/engine/run/causes.js';
 import { scratch } from '../../support/cli.js';
 import { type Block, page, type Session } from '../../support/page.js';
 import { workbook } from '../../support/workbook.js';
@@ -41,10 +43,12 @@ class Reader implements Session {
       if (command === 'mapping') return await this.#mapping(json);
       if (command === 'cells') return await this.#cells(line);
       if (command === 'unpack') return await this.#unpack(name, JSON.parse(json));
+      if (command === 'causes' && line.endsWith(']')) return causesOf(await this.#column(line));
       const cwd = existsSync(join(this.#folder, name)) ? this.#folder : FIXTURES;
       const reading = await read(name, { cwd, ...optionsOf(JSON.parse(json)) });
       if (command === 'columns') return columnsOf(reading);
       if (command === 'originals') return originalsOf(reading);
+      if (command === 'causes') return causesOf(reading);
       return rowsOf(reading);
     } catch (error) {
       if (!(error instanceof ProfilesError)) throw error;
@@ -71,19 +75,11 @@ class Reader implements Session {
   }
 
   async #cells(line: string): Promise<string> {
-    const [, given = '', list] = /^cells (\{.*\}|.*?) ?(\[.*\])$/.exec(line)!;
-    const cells = (JSON.parse(list!) as string[]).flatMap((cell) => {
-      const [, text, times] = /^(.*) × (\d+)$/.exec(cell) ?? [null, cell, 1];
-      return Array.from({ length: Number(times) }, () => text!);
-    });
-    const options = given.startsWith('{') ? JSON.parse(given) : given && { types: { at: given } };
-    const rows = cells.map((cell, at) => `c${at},"${cell.replaceAll('"', '""')}"\n`);
-    writeFileSync(join(this.#folder, 'a.csv'), `company_id,at\n${rows.join('')}`);
-    const reading = await read('a.csv', { cwd: this.#folder, ...optionsOf(options || {}) });
+    const reading = await this.#column(line);
     rowsOf(reading);
     const metadata = reading.items.map((item) => (item as { metadata?: object }).metadata ?? {});
     const values = metadata.map((one) => (Object.keys(one).join() === 'at' ? Object.values(one)[0] : one));
-    const isSent = values.some((value, at) => value !== cells[at] && `${value}` !== cells[at]);
+    const isSent = values.some((value, at) => `${value}` !== this.#given[at]);
     const sent = JSON.stringify(values.slice(0, 9)).slice(1, -1) + (values.length > 9 ? ', …' : '');
     return [
       ...(isSent ? [`sent: ${sent}`] : []),
@@ -92,6 +88,21 @@ class Reader implements Session {
     ]
       .join('\n')
       .concat(columnsOf(reading).split('\n').slice(2).join('\n'));
+  }
+
+  #given: string[] = [];
+
+  /** Reads a column `at` of these cells. */
+  async #column(line: string): Promise<Reading> {
+    const [, given = '', list] = /^\w+ (\{.*\}|.*?) ?(\[.*\])$/.exec(line)!;
+    this.#given = (JSON.parse(list!) as string[]).flatMap((cell) => {
+      const [, text, times] = /^(.*) × (\d+)$/.exec(cell) ?? [null, cell, 1];
+      return Array.from({ length: Number(times) }, () => text!);
+    });
+    const options = given.startsWith('{') ? JSON.parse(given) : given && { types: { at: given } };
+    const rows = this.#given.map((cell, at) => `c${at},"${cell.replaceAll('"', '""')}"\n`);
+    writeFileSync(join(this.#folder, 'a.csv'), `company_id,at\n${rows.join('')}`);
+    return read('a.csv', { cwd: this.#folder, ...optionsOf(options || {}) });
   }
 }
 
@@ -132,6 +143,18 @@ const originalsOf = ({ rejected }: Reading): string =>
   rejected
     .map(({ line, row, original, cause }) => `${JSON.stringify({ line, row, ...original, cause })}\n`)
     .join('');
+
+function causesOf({ input, rejected }: Reading): string {
+  const totals = new CauseTotals();
+  for (const each of rejected) totals.add(input, Object.assign({ file: input.path }, each));
+  return totals
+    .list()
+    .map(
+      ({ file: _, first_line: __, problem, ...cause }) =>
+        `${withProblem({ message: JSON.stringify(cause), problem })}\n`,
+    )
+    .join('');
+}
 
 function columnsOf({ input, scan }: Reading): string {
   const { kind, format, idColumn, companyIdColumn, sheet } = input;
