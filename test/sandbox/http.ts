@@ -53,7 +53,7 @@ export const USERS = '/v1/users/bulk_identify';
 export const LOOKUPS = '/api/v1/analytics/exports/lookups/';
 export const EMBEDS = `${LOOKUPS}embeds`;
 
-export const authorized = (sandbox: Sandbox): Record<string, string> => ({
+const authorized = (sandbox: Sandbox): Record<string, string> => ({
   authorization: `Token ${sandbox.token}`,
 });
 
