@@ -119,12 +119,6 @@ function parseWords(key: Key, text: string, schema: z.ZodType): string[] {
   });
 }
 
-/** The JSON Schema (2020-12) for editors; the content of `schemas/config.schema.json`. */
-export function configJsonSchema(): object {
-  const { $schema, ...schema } = z.toJSONSchema(fileSchema);
-  return { $schema, title: 'Config file of profiles', ...schema };
-}
-
 /** Line and column of the first error, and what is wrong: `2:13: invalid JSON: value expected`. */
 export function jsonFault(text: string): string {
   const faults: ParseError[] = [];

@@ -115,9 +115,3 @@ export const planSchema = z.strictObject({
 
 export type SavedPlan = Omit<z.infer<typeof planSchema>, '$schema'>;
 export type SavedRequest = SavedPlan['requests'][number];
-
-/** The content of `schemas/plan.schema.json`. */
-export function planJsonSchema(): Record<string, unknown> {
-  const { $schema, ...schema } = z.toJSONSchema(planSchema);
-  return { $schema, title: 'Saved plan of an import', ...schema };
-}

@@ -68,7 +68,8 @@ const factsShape = {
   round_numbers: z.boolean().describe('JSON: true: numbers that a double cannot hold exactly are rounded.'),
 } satisfies Record<keyof WrittenFacts, z.ZodType>;
 
-const mappingSchema = z
+/** Published as `schemas/mapping.schema.json`. */
+export const mappingSchema = z
   .strictObject({
     $schema: text.describe('Address of this schema, for editors.'),
     kind: z.enum(WORDS.kind).describe('What the rows are.'),
@@ -88,12 +89,6 @@ export type MappingSection = z.infer<typeof section>;
 /** Whether this is a mapping, and not an item whose fields have the same names: it has a rule of several members. */
 export const isMapping = (value: object): boolean =>
   Object.values(value).some((member) => typeof member === 'object') && mappingSchema.safeParse(value).success;
-
-/** JSON Schema of the file: `schemas/mapping.schema.json`. */
-export function mappingJsonSchema(): Record<string, unknown> {
-  const { $schema, ...schema } = z.toJSONSchema(mappingSchema);
-  return { $schema, title: 'Mapping file of an import', ...schema };
-}
 
 /**
  * Reads a mapping file: the mapping for all inputs, and one for each kind that has a section.
