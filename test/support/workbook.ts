@@ -1,4 +1,4 @@
-/** Writes Excel workbooks with one sheet, S, and a cover before it. */
+/** Writes Excel workbooks with one sheet, S. */
 import { zip } from './zip.js';
 
 const MAIN = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"';
@@ -13,8 +13,6 @@ const escaped = (text: string): string => text.replace(/[&<>"]/g, (sign) => `&#$
 export type Cell = string | number | boolean | { number: string; format?: string } | { xml: string };
 
 interface Writing {
-  /** Rows of a sheet before it. */
-  cover?: readonly (readonly Cell[])[];
   /** Of the sheet. */
   encoding?: 'utf8' | 'latin1';
   /** Changes the XML of the sheet. */
@@ -26,7 +24,7 @@ interface Writing {
 /** @param rows with at most 26 cells; an empty row is left out of the sheet */
 export function workbook(
   rows: readonly (readonly Cell[])[],
-  { cover, encoding = 'utf8', sheet = (xml) => xml, shared = [] }: Writing = {},
+  { encoding = 'utf8', sheet = (xml) => xml, shared = [] }: Writing = {},
 ): Buffer {
   const formats: string[] = [];
   const styleOf = (format: string | undefined): number => {
@@ -45,20 +43,12 @@ export function workbook(
     const xml = typeof cell === 'string' ? escaped(cell) : cell.xml;
     return `<c ${at} t="inlineStr"><is><t>${xml}</t></is></c>`;
   };
-  const sheetOf = (rows: readonly (readonly Cell[])[]): string => {
-    const lines = rows.map((cells, row) =>
-      cells.length === 0
-        ? ''
-        : `<row r="${row + 1}">${cells.map((cell, column) => cellOf(cell, row, column)).join('')}</row>`,
-    );
-    return `<worksheet ${MAIN}><sheetData>${lines.join('')}</sheetData></worksheet>`;
-  };
-  const content = Buffer.from(sheet(sheetOf(rows)), encoding);
-  const sheets = [
-    ...(cover ? [{ name: 'Cover', content: Buffer.from(sheetOf(cover)) }] : []),
-    { name: 'S', content },
-  ];
-  const fileOf = (at: number): string => `worksheets/sheet${at + 1}.xml`;
+  const lines = rows.map((cells, row) =>
+    cells.length === 0
+      ? ''
+      : `<row r="${row + 1}">${cells.map((cell, column) => cellOf(cell, row, column)).join('')}</row>`,
+  );
+  const xml = `<worksheet ${MAIN}><sheetData>${lines.join('')}</sheetData></worksheet>`;
   const relationships = (...targets: [type: string, target: string][]): string =>
     `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships">${targets
       .map(([type, target], at) => `<Relationship Id="r${at + 1}" Type="${REL}/${type}" Target="${target}"/>`)
@@ -75,14 +65,12 @@ export function workbook(
     { name: '_rels/.rels', content: relationships(['officeDocument', 'xl/workbook.xml']) },
     {
       name: 'xl/workbook.xml',
-      content: `<workbook ${MAIN} xmlns:r="${REL}"><sheets>${sheets
-        .map(({ name }, at) => `<sheet name="${name}" sheetId="${at + 1}" r:id="r${at + 1}"/>`)
-        .join('')}</sheets></workbook>`,
+      content: `<workbook ${MAIN} xmlns:r="${REL}"><sheets><sheet name="S" sheetId="1" r:id="r1"/></sheets></workbook>`,
     },
     {
       name: 'xl/_rels/workbook.xml.rels',
       content: relationships(
-        ...sheets.map((_, at): [string, string] => ['worksheet', fileOf(at)]),
+        ['worksheet', 'worksheets/sheet1.xml'],
         ['styles', 'styles.xml'],
         ['sharedStrings', 'sharedStrings.xml'],
       ),
@@ -95,6 +83,6 @@ export function workbook(
       name: 'xl/sharedStrings.xml',
       content: `<sst ${MAIN}>${shared.map((xml) => `<si><t>${xml}</t></si>`).join('')}</sst>`,
     },
-    ...sheets.map(({ content }, at) => ({ name: `xl/${fileOf(at)}`, content })),
+    { name: 'xl/worksheets/sheet1.xml', content: Buffer.from(sheet(xml), encoding) },
   ]);
 }

@@ -52,7 +52,7 @@ it('numbers before a text that looks like one count for its type, also where the
 it('a part whose checksum is another one is an error', async () => {
   const bytes = Buffer.from(workbook([['company_id'], ['c1']]));
   // The checksum of the sheet in the directory at the end.
-  const entry = bytes.lastIndexOf('PK\x01\x02', bytes.lastIndexOf('xl/sheet.xml'), 'latin1');
+  const entry = bytes.lastIndexOf('PK\x01\x02', bytes.lastIndexOf('xl/worksheets/sheet1.xml'), 'latin1');
   bytes[entry + 16]! ^= 1;
   await expect(read(file('a.xlsx', bytes))).rejects.toThrow(
     'the workbook is damaged: its checksum does not match',
