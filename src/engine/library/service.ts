@@ -2,13 +2,8 @@
 
 import { UsageError } from '../errors.js';
 import { numberOption } from '../options.js';
-import { parseHost } from '../service/address.js';
-import {
-  createClient as connect,
-  type LogEntry,
-  type ProxyEnv,
-  type ServiceClient,
-} from '../service/client.js';
+import { type ProxyEnv, parseHost } from '../service/address.js';
+import { createClient as connect, type LogEntry, type ServiceClient } from '../service/client.js';
 import { systemClock } from '../util/clock.js';
 import { checkNames, type Names } from '../util/option-names.js';
 

@@ -6,8 +6,7 @@
 import { ProfilesError, type ServiceError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { isAccepted, type RequestRecord } from '../model/requests.js';
-import type { Expected } from '../service/answer.js';
-import type { Answer } from '../service/client.js';
+import type { Answer, Expected } from '../service/answer.js';
 import type { Job } from '../service/contract.js';
 import { type RetryOptions, retried } from '../service/retry.js';
 import { requestStatus } from '../states.js';

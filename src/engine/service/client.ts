@@ -13,8 +13,6 @@ import { oneLine, parseJson, type Reply, requestNote, whatCame } from './reply.j
 import { type Retry, retried } from './retry.js';
 import { type Request, Transport, type TransportOptions } from './transport.js';
 
-export type { ProxyEnv } from './address.js';
-export type { Answer } from './answer.js';
 export type { LogEntry } from './transport.js';
 
 /** A client of the service. */

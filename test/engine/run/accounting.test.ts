@@ -15,7 +15,7 @@ import { nextStep, rulesOf } from '../../../src/engine/send/next.js';
 import { Remembering } from '../../../src/engine/send/remembering.js';
 import type { DeliverDeps } from '../../../src/engine/send/request-record.js';
 import { Searches } from '../../../src/engine/send/search.js';
-import type { Answer } from '../../../src/engine/service/client.js';
+import type { Answer } from '../../../src/engine/service/answer.js';
 import { IdleClock } from '../../support/clock.js';
 import { times } from '../../support/times.js';
 import { ofInput } from '../support/cut.js';

@@ -6,7 +6,7 @@ import { once } from 'node:events';
 import type { Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import type { Answer } from '../../../src/engine/service/client.js';
+import type { Answer } from '../../../src/engine/service/answer.js';
 import { http, rawServer } from '../../support/servers.js';
 import { BODY, type TestClient, testClient } from './support/client.js';
 

@@ -3,7 +3,7 @@ import { getEventListeners, once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
 import { Worker } from 'node:worker_threads';
 import { afterEach, describe, expect, it, onTestFinished, vi } from 'vitest';
-import type { Answer } from '../../../src/engine/service/client.js';
+import type { Answer } from '../../../src/engine/service/answer.js';
 import { closedPort, deafListener, http, httpServer, listen, rawServer } from '../../support/servers.js';
 import { askInProcess, BODY, JOB, testClient } from './support/client.js';
 

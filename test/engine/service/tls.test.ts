@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:https';
 import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
-import type { Answer } from '../../../src/engine/service/client.js';
+import type { Answer } from '../../../src/engine/service/answer.js';
 import { httpServer, type Listening, listen, rawServer } from '../../support/servers.js';
 import { askInProcess, BODY, JOB, testClient } from './support/client.js';
 

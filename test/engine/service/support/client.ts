@@ -1,7 +1,7 @@
 /** A client for tests: short deadlines, no chance, and a clock whose sleeping takes no time. */
 import { expect, onTestFinished } from 'vitest';
+import type { Answer } from '../../../../src/engine/service/answer.js';
 import {
-  type Answer,
   type ClientOptions,
   createClient,
   type LogEntry,
