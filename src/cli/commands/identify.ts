@@ -108,7 +108,7 @@ function membersOf(json: string): [key: string, value: string][] {
   const loss = reading.lossIn(json);
   if (loss !== null) throw wrong(loss, 'correct the JSON');
   return Object.entries(value).map(([key, one]) => {
-    const deep = reading.tooDeep(one, reading.DEFAULT_LIMITS.maxDepth);
+    const deep = reading.tooDeep(one);
     if (deep !== null) throw wrong(`${key} is nested too deeply`, 'make it flatter, or pass it as text');
     return [key, JSON.stringify(one)];
   });

@@ -1,49 +1,32 @@
 /** Limits on columns, keys, and levels, so that a small file cannot take many times its size in memory. */
 import { InputError } from '../errors.js';
-import { NUMBERS } from '../options.js';
 import { levelsOf } from '../util/json-object.js';
 import { grouped } from '../util/numbers.js';
 
-export interface Limits {
-  /** Of the input, for messages. */
-  path: string;
-  maxCellBytes: number;
-  maxColumns: number;
-  maxDepth: number;
-}
-
-/** For texts of ours, and for looks at the beginning of a file. */
-export const DEFAULT_LIMITS = {
-  maxCellBytes: NUMBERS.maxCellBytes.default,
-  // As many as a spreadsheet holds. Each column takes some 5 KB of memory.
-  maxColumns: 16_384,
-  // Values are walked and written by recursion.
-  maxDepth: 64,
-};
+/** The most columns of an input, and keys of an item: as many as a spreadsheet holds. Each column takes some 5 KB of memory. */
+export const MOST_COLUMNS = 16_384;
+/** The most levels of arrays and objects in a value: they are walked and written by recursion. */
+export const MOST_LEVELS = 64;
 
 /** Why a row with more cells than an input may have columns is rejected. They are not counted. */
-export const tooWide = ({ maxColumns }: Pick<Limits, 'maxColumns'>): string =>
-  `has more than ${grouped(maxColumns)} cells`;
+export const TOO_WIDE = `has more than ${grouped(MOST_COLUMNS)} cells`;
 
 /** The error for a file with more columns. @param line of its header */
-export const tooManyColumns = (
-  { path, maxColumns }: Pick<Limits, 'path' | 'maxColumns'>,
-  line?: number,
-): InputError =>
-  new InputError(`has more than ${grouped(maxColumns)} columns`, {
-    file: path,
+export const tooManyColumns = (file: string, line?: number): InputError =>
+  new InputError(`has more than ${grouped(MOST_COLUMNS)} columns`, {
+    file,
     ...(line !== undefined && { line }),
     hint: 'leave some out of the export; for a CSV, check that its delimiter is the right one',
   });
 
-export const tooManyKeys = (keys: number, { maxColumns }: Pick<Limits, 'maxColumns'>): string =>
-  `has ${grouped(keys)} keys, more than ${grouped(maxColumns)}`;
+export const tooManyKeys = (keys: number): string =>
+  `has ${grouped(keys)} keys, more than ${grouped(MOST_COLUMNS)}`;
 
 /** Why a parsed value is rejected, as the rest of a sentence; null if it is not. */
-export function tooDeep(value: unknown, maxDepth: number): string | null {
+export function tooDeep(value: unknown): string | null {
   if (typeof value !== 'object') return null; // most values
   const levels = levelsOf(value);
-  return levels > maxDepth ? `has ${grouped(levels)} levels, more than ${grouped(maxDepth)}` : null;
+  return levels > MOST_LEVELS ? `has ${grouped(levels)} levels, more than ${MOST_LEVELS}` : null;
 }
 
 const BEYOND = /(?<=^| )has ([\d,]+) (keys|levels), more than ([\d,]+)$/;

@@ -5,7 +5,6 @@ import { PatternFinder, textsIn, undecided } from './conversion/found.js';
 import { loadConversions } from './conversion/types.js';
 import { binaryFormat, formatOf, originalsIn, textFormat } from './formats.js';
 import { cleaner } from './identifier.js';
-import { DEFAULT_LIMITS } from './limits.js';
 import { readRecords } from './records.js';
 import { selectRecords } from './selection.js';
 import { type Head, readHead } from './text/head.js';
@@ -49,7 +48,7 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
   const { where = [], limit = null, roundNumbers = false } = options;
   const file: InputFile = {
     ...{ ...source, rules, constants: [], decidedTypes, again, isRejects, stamp },
-    ...{ ...DEFAULT_LIMITS, maxCellBytes, roundNumbers },
+    ...{ maxCellBytes, roundNumbers },
     format: binary ?? textFormat(options, head!.text),
     encoding: head?.encoding ?? 'utf-8',
     compression: head?.compression ?? null,

@@ -71,9 +71,6 @@ export interface OpenedInput {
   constants: [key: string, json: string][];
   /** The largest cell, in bytes of UTF-8. */
   maxCellBytes: number;
-  /** The most columns of the input, or keys of an item, and the most levels of a value. */
-  maxColumns: number;
-  maxDepth: number;
   /** Round a number that a double cannot hold exactly, instead of rejecting its row. */
   roundNumbers: boolean;
   /** CSV: the types that an earlier session of the run decided, by position. Absent: they are inferred. */

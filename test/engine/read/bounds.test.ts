@@ -1,10 +1,9 @@
 /** Small files with very many columns, keys, or levels: each is a clear error, before it takes many times its size. */
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_LIMITS } from '../../../src/engine/read/limits.js';
+import { MOST_COLUMNS, MOST_LEVELS } from '../../../src/engine/read/limits.js';
 import { workbook } from '../../support/workbook.js';
 import { file, open, read, readText } from './reading.js';
 
-const { maxColumns: MOST_COLUMNS, maxDepth: MAX_LEVELS } = DEFAULT_LIMITS;
 const names = (count: number): string[] => Array.from({ length: count }, (_, n) => `k${n}`);
 const header = (columns: number): string => ['company_id', ...names(columns - 1)].join(',');
 const members = (count: number): string =>
@@ -108,7 +107,7 @@ describe('levels of a value', () => {
   const nested = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
   it('64 are read, and more reject the row', async () => {
-    const text = ['a', 'b', 'c'].map((id, n) => `{"company_id":"${id}","x":${nested(MAX_LEVELS + n)}}\n`);
+    const text = ['a', 'b', 'c'].map((id, n) => `{"company_id":"${id}","x":${nested(MOST_LEVELS + n)}}\n`);
     const { items, reasons } = await readText('deep.ndjson', text.join(''));
     expect(items).toHaveLength(1);
     expect(reasons).toEqual(['2: x has 65 levels, more than 64', '3: x has 66 levels, more than 64']);

@@ -14,7 +14,7 @@ import {
   readRows,
   type Schema,
 } from '../../../src/engine/read/index.js';
-import { DEFAULT_LIMITS } from '../../../src/engine/read/limits.js';
+import { MOST_LEVELS } from '../../../src/engine/read/limits.js';
 import { grouped } from '../../../src/engine/util/numbers.js';
 import { collected } from '../../support/collected.js';
 import { times } from '../../support/times.js';
@@ -217,7 +217,7 @@ describe('the scan', () => {
     }
   });
 
-  it.each([DEFAULT_LIMITS.maxDepth + 1, 10_000, 100_000])(
+  it.each([MOST_LEVELS + 1, 10_000, 100_000])(
     'rejects what is nested in %i levels, on every Node',
     async (levels) => {
       const { json, csv } = await readNested(levels);
@@ -230,7 +230,7 @@ describe('the scan', () => {
   );
 
   it('sends as many levels as are allowed, whole', async () => {
-    const { json, csv, value } = await readNested(DEFAULT_LIMITS.maxDepth);
+    const { json, csv, value } = await readNested(MOST_LEVELS);
     expect([...json.reasons, ...csv.reasons]).toEqual([]);
     expect(json.texts.slice(0, 2)).toEqual([
       `{"company_id":"c1","metadata":{"a":${value}}}`,

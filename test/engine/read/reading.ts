@@ -2,6 +2,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { NUMBERS } from '../../../src/engine/options.js';
 import {
   buildItems,
   checkOpened,
@@ -16,7 +17,6 @@ import {
   type Scan,
   scanInput,
 } from '../../../src/engine/read/index.js';
-import { DEFAULT_LIMITS } from '../../../src/engine/read/limits.js';
 import type { ScannedPart, ScanOptions } from '../../../src/engine/read/scan.js';
 import { scratch } from '../../support/cli.js';
 
@@ -49,7 +49,7 @@ export async function open(path: string, options: ReadOptions = {}): Promise<Ope
     path,
     location: path,
     cwd: FIXTURES,
-    ...DEFAULT_LIMITS,
+    maxCellBytes: NUMBERS.maxCellBytes.default,
     rules: NO_RULES,
     ...options,
   });

@@ -3,7 +3,7 @@ import { InputError } from '../../errors.js';
 import type { Format } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { formatSize } from '../../util/size.js';
-import { DEFAULT_LIMITS, tooManyColumns, tooWide } from '../limits.js';
+import { TOO_WIDE, tooManyColumns } from '../limits.js';
 import { givenNames } from '../mapping/identity.js';
 import { HEAD_BYTES, lineEnds } from '../text/head.js';
 import type { InputOptions } from '../types.js';
@@ -83,13 +83,13 @@ function headerIn(head: HeadText, options: InputOptions, format: Format, skipLin
   if (skipLines !== undefined) asked.skipLines = skipLines;
   const names = ['user_id', 'company_id', ...givenNames(options)];
   const delimiter = asked.delimiter ?? (format === 'tsv' ? '\t' : findDelimiter(head, names, asked));
-  const form = { ...DEFAULT_LIMITS, path, maxCellBytes, dialect: { ...asked, delimiter } };
+  const form = { path, maxCellBytes, dialect: { ...asked, delimiter } };
   // Most headers end within the first bytes.
   const start = { text: head.text.subarray(0, 4096), whole: false };
   const row = firstRows(start, form)[0] ?? firstRows(head, form)[0];
   if (!row) return null;
   const { cells, line, reason } = row;
-  if (reason === tooWide(form)) throw tooManyColumns(form, line);
+  if (reason === TOO_WIDE) throw tooManyColumns(path, line);
   if (reason !== null) {
     throw new InputError('text follows the closing quote of a cell in the header', {
       file: path,

@@ -3,7 +3,7 @@
 import { parse } from 'csv-parse/sync';
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../util/size.js';
-import { type Limits, tooWide } from '../limits.js';
+import { MOST_COLUMNS, TOO_WIDE } from '../limits.js';
 import type { OddRow } from '../rows.js';
 import { MAX_RECORD_BYTES } from '../text/splitter.js';
 import { type Dialect, parserOptions } from './dialect.js';
@@ -19,13 +19,8 @@ export function brokenRow(number: number, text: string, dialect: Dialect, line: 
 }
 
 /** A row of another width. @param count how many cells it has */
-export function oddRow(
-  number: number,
-  text: string,
-  { dialect, maxColumns }: Pick<Limits, 'maxColumns'> & { dialect: Dialect },
-  count: number,
-): OddRow {
-  if (count > maxColumns) return { number, cells: [text], reason: tooWide({ maxColumns }) };
+export function oddRow(number: number, text: string, dialect: Dialect, count: number): OddRow {
+  if (count > MOST_COLUMNS) return { number, cells: [text], reason: TOO_WIDE };
   return { number, cells: cellsIn(text, dialect)[0]!, reason: null };
 }
 
@@ -57,7 +52,11 @@ function brokenCells(text: string, dialect: Dialect): string[] {
   return [text];
 }
 
-export type CsvLimits = Pick<Limits, 'path' | 'maxCellBytes'>;
+export interface CsvLimits {
+  /** Of the input, for messages. */
+  path: string;
+  maxCellBytes: number;
+}
 
 export const maxRecordBytes = ({ maxCellBytes }: CsvLimits): number =>
   Math.max(MAX_RECORD_BYTES, maxCellBytes * 2);

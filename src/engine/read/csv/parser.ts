@@ -1,6 +1,7 @@
 /** Reads CSV of other dialects than the plain one with csv-parse: other quotes, escapes, comments, long delimiters. */
 import { CsvError, parse } from 'csv-parse/sync';
 import type { InputError } from '../../errors.js';
+import { MOST_COLUMNS } from '../limits.js';
 import { type Rows, RowsBuilder } from '../rows.js';
 import { lineEnds } from '../text/head.js';
 import { Splitter } from '../text/splitter.js';
@@ -78,7 +79,7 @@ export class DialectSplitter extends Splitter {
 
   /** @param text the record with what is before it, and its line end */
   #add(record: string[], text: string): void {
-    const { dialect, maxCellBytes, maxColumns, notes } = this.#form;
+    const { dialect, maxCellBytes, notes } = this.#form;
     const line = this.#begins(text);
     this.line += lineEnds(Buffer.from(text));
     const raw = text.replace(this.#lead, '').replace(/(?:\r\n|\n|\r)$/, '');
@@ -92,12 +93,12 @@ export class DialectSplitter extends Splitter {
         throw tooLong(this.#form, line);
       notes?.add(cell, quoted[at] ?? true, line);
     }
-    this.#rows ??= new RowsBuilder(Math.min(cells.length, maxColumns));
+    this.#rows ??= new RowsBuilder(Math.min(cells.length, MOST_COLUMNS));
     const rows = this.#rows;
     if (this.#isHeader) this.#isHeader = false;
     else if (isOdd) rows.addOdd(line, brokenRow(rows.length, raw, dialect, null));
     else if (cells.length === rows.width) rows.add(line, cells);
-    else rows.addOdd(line, oddRow(rows.length, raw, this.#form, cells.length));
+    else rows.addOdd(line, oddRow(rows.length, raw, dialect, cells.length));
   }
 }
 

@@ -24,9 +24,9 @@ export const csvFormat: InputFormat<CsvWriter> = {
   recognize: (_, named) => (named === 'tsv' ? 'tsv' : 'csv'),
   open: (file, options, head) => openTable(file, options, tableOf(head!, options, file.format)),
   rows(input, { bytes, notes }) {
-    const { path, maxCellBytes, maxColumns, targets, encoding } = input;
-    const limits = { path, maxCellBytes, maxColumns };
-    const form = { ...limits, dialect: input.csv!.dialect, width: targets.length, header: true, notes };
+    const { path, maxCellBytes, targets, encoding } = input;
+    const dialect = input.csv!.dialect;
+    const form = { path, maxCellBytes, dialect, width: targets.length, header: true, notes };
     return csvRows(toUtf8(bytes, encoding), form, input);
   },
   writer: (input, types) => new CsvWriter(input, types),

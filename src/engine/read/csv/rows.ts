@@ -1,5 +1,4 @@
 /** The rows of a CSV, in any dialect: of a whole text, and of its beginning, which shows the delimiter. */
-import { DEFAULT_LIMITS } from '../limits.js';
 import type { Rows } from '../rows.js';
 import type { Head } from '../text/head.js';
 import { type Splitter, splitText } from '../text/splitter.js';
@@ -63,7 +62,7 @@ interface HeadRow {
  */
 export function firstRows(
   { text, whole }: HeadText,
-  form: Pick<CsvForm, 'path' | 'maxCellBytes' | 'maxColumns' | 'dialect'>,
+  form: Pick<CsvForm, 'path' | 'maxCellBytes' | 'dialect'>,
 ): HeadRow[] {
   const { skipLines } = form.dialect;
   const splitter = splitterOf({ ...form, width: null, header: false, line: skipLines + 1 });
@@ -123,7 +122,7 @@ export function firstCells(
   dialect: Dialect,
   samples: readonly number[] = SAMPLES_BYTES,
 ): string[][] {
-  const form = { ...DEFAULT_LIMITS, path: '', dialect, maxCellBytes: text.length };
+  const form = { path: '', dialect, maxCellBytes: text.length };
   for (const bytes of samples) {
     const isLast = bytes >= text.length || bytes === samples.at(-1);
     const part = { text: text.subarray(0, bytes), whole: whole && bytes >= text.length };

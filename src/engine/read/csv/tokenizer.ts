@@ -4,6 +4,7 @@
  * result with csv-parse.
  */
 import type { InputError } from '../../errors.js';
+import { MOST_COLUMNS } from '../limits.js';
 import { CellLists, DOUBLED, ESCAPED, NumberList, type OddRow, type Rows } from '../rows.js';
 import { BACKSLASH, four, mustEscape, QUOTE, skipText, skipTextTo, viewOf } from '../text/fours.js';
 import { Splitter } from '../text/splitter.js';
@@ -20,7 +21,6 @@ import {
 } from './odd-rows.js';
 
 export interface CsvForm extends CsvLimits {
-  maxColumns: number;
   dialect: Dialect;
   /** Cells of a row; null for as many as the first one has. */
   width: number | null;
@@ -82,7 +82,7 @@ export class Tokenizer extends Splitter {
   protected scan(bytes: Buffer, length: number, isLast: boolean): number {
     const meaning = this.#meaning;
     const cells = this.#cells;
-    const { maxCellBytes, maxColumns, dialect } = this.#form;
+    const { maxCellBytes, dialect } = this.#form;
     const view = viewOf(bytes);
     const delimiters = four(dialect.delimiter.charCodeAt(0));
     let line = this.#restLine;
@@ -100,7 +100,7 @@ export class Tokenizer extends Splitter {
       const recordLine = line;
       const firstCell = cells.length;
       /** Beyond as many, cells are only counted. */
-      const most = firstCell + (this.#width ?? maxColumns + 1);
+      const most = firstCell + (this.#width ?? MOST_COLUMNS + 1);
       let count = 0;
       let brokenLine = 0;
       let hasQuotes = false;
@@ -155,7 +155,7 @@ export class Tokenizer extends Splitter {
       this.#afterCr = bytes[end] === CR;
       line++;
       if (hasQuotes) this.#note(bytes, firstCell, recordLine);
-      this.#width ??= Math.min(count, maxColumns);
+      this.#width ??= Math.min(count, MOST_COLUMNS);
       if (this.#skipHeader) {
         this.#skipHeader = false;
         cells.length = firstCell;
@@ -167,7 +167,7 @@ export class Tokenizer extends Splitter {
         this.#odd.push(
           brokenLine > 0
             ? brokenRow(number, text, dialect, brokenLine === recordLine ? null : brokenLine)
-            : oddRow(number, text, this.#form, count),
+            : oddRow(number, text, dialect, count),
         );
         cells.length = firstCell;
         for (let cell = 0; cell < this.#width; cell++) cells.push(start, start, 0);

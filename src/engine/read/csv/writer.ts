@@ -154,7 +154,7 @@ export class CsvWriter implements RowWriter, Sent {
 
   /** Takes the members of a `metadata` cell. @returns why they cannot be sent */
   #spreadCell(cell: string): string | null {
-    const members = membersOf(cell, this.#input);
+    const members = membersOf(cell, this.#input.roundNumbers);
     if (typeof members === 'string') return members;
     const keys = new Set<string>();
     const sent: [key: string, json: string][] = [];

@@ -4,6 +4,7 @@ import { InputError, UsageError } from '../../errors.js';
 import type { Kind } from '../../model.js';
 import { isObject } from '../../util/json-object.js';
 import type { InputFormat } from '../format.js';
+import { MOST_COLUMNS } from '../limits.js';
 import { identify, inArray } from '../mapping/identity.js';
 import { METADATA } from '../mapping/targets.js';
 import type { Rows } from '../rows.js';
@@ -107,7 +108,7 @@ async function firstFields(
   if (!batch) return null;
   const [flat, nested] = [new Set<string>(), new Set<string>()];
   const add = (fields: Set<string>, value: object): void => {
-    for (const field of Object.keys(value)) if (fields.size < opened.maxColumns) fields.add(field);
+    for (const field of Object.keys(value)) if (fields.size < MOST_COLUMNS) fields.add(field);
   };
   let refused: InputError | null = null;
   const read = recordReader(batch, opened);

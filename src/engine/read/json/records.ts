@@ -1,6 +1,6 @@
 /** The items of a batch of JSON, parsed as a whole. */
 import { InputError } from '../../errors.js';
-import { type Limits, tooManyKeys } from '../limits.js';
+import { MOST_COLUMNS, tooManyKeys } from '../limits.js';
 import { METADATA } from '../mapping/targets.js';
 import type { Rows } from '../rows.js';
 import { viewOf } from '../text/fours.js';
@@ -21,12 +21,8 @@ export interface JsonRecord {
 }
 
 /** Why an item with so many names and levels is not parsed; null if it is. */
-export const excessOf = (names: number, depth: number, limits: Pick<Limits, 'maxColumns'>): string | null =>
-  names > limits.maxColumns
-    ? tooManyKeys(names, limits)
-    : depth > PARSED_LEVELS
-      ? 'is nested too deeply'
-      : null;
+export const excessOf = (names: number, depth: number): string | null =>
+  names > MOST_COLUMNS ? tooManyKeys(names) : depth > PARSED_LEVELS ? 'is nested too deeply' : null;
 
 /**
  * Returns the function that parses a record of a batch.
@@ -42,7 +38,7 @@ export function recordReader(batch: Rows, input: OpenedInput): (number: number) 
     const text = buffer.toString('utf8', start, end);
     valueEnd(buffer, view, start, end);
     const size = isScalar(buffer[start]!) ? NO_SIZE : seen;
-    const excess = refused.get(number) ?? excessOf(size.members, size.depth, input);
+    const excess = refused.get(number) ?? excessOf(size.members, size.depth);
     if (excess !== null) return { text, value: undefined, excess };
     try {
       return { text, value: JSON.parse(text), excess };

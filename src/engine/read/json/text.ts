@@ -95,10 +95,7 @@ function lossOfNumber(number: string, rounds: boolean): string | null {
 }
 
 /** The members of the JSON object in a `metadata` cell, as keys and JSON texts; or why the cell must be rejected. */
-export function membersOf(
-  cell: string,
-  { roundNumbers, maxDepth }: { roundNumbers: boolean; maxDepth: number },
-): [key: string, json: string][] | string {
+export function membersOf(cell: string, roundNumbers: boolean): [key: string, json: string][] | string {
   let value: unknown;
   try {
     value = JSON.parse(cell);
@@ -110,7 +107,7 @@ export function membersOf(
   if (loss !== null) return `metadata: ${loss}`;
   const members: [key: string, json: string][] = [];
   for (const [key, member] of Object.entries(value)) {
-    const deep = tooDeep(member, maxDepth);
+    const deep = tooDeep(member);
     if (deep !== null) return `metadata ${deep}`;
     members.push([key, JSON.stringify(member)]);
   }

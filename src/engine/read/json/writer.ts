@@ -5,7 +5,7 @@ import type { RowWriter } from '../format.js';
 import { cleaner, identifierCheck } from '../identifier.js';
 import { EMPTY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
 import { beginItem } from '../item-writer.js';
-import { tooDeep } from '../limits.js';
+import { MOST_LEVELS, tooDeep } from '../limits.js';
 import { otherRun, RUN } from '../rejects-rows.js';
 import type { Rows } from '../rows.js';
 import { copy, viewOf, writeFixed } from '../text/fours.js';
@@ -85,7 +85,7 @@ export class JsonWriter implements RowWriter {
     // Nothing but a brace ends the search for members.
     const isEnded = this.#bytes[end - 1] === CLOSE_BRACE;
     if (!isEnded || outer.scan(this.#bytes, this.#view, start, end) !== end) return this.#broken(number);
-    const excess = excessOf(outer.total, outer.depth, this.#input);
+    const excess = excessOf(outer.total, outer.depth);
     if (excess !== null) return excess;
     const { again } = this.#input;
     if (again) {
@@ -136,7 +136,7 @@ export class JsonWriter implements RowWriter {
   #layOut(): void {
     this.#item++;
     this.#reason = null;
-    this.#isDeep = this.#outer.depth > this.#input.maxDepth;
+    this.#isDeep = this.#outer.depth > MOST_LEVELS;
     this.#isSuspect = this.#outer.isSuspect;
     this.id = this.company = '';
     this.#body.length = 0;
@@ -229,7 +229,7 @@ export class JsonWriter implements RowWriter {
     const type = JSON_TYPES[value.type]!;
     if (sent.item === this.#item) this.#reason ??= `two fields both map to the key ${quoted(key!)}`;
     const isConverted = pinned !== null && isConvertible(type, pinned);
-    const deep = value.kind === NESTED ? tooDeep(value.read(), this.#input.maxDepth) : null;
+    const deep = value.kind === NESTED ? tooDeep(value.read()) : null;
     let json: string | null = null;
     if (emptied || (isConverted && value.read() === '')) {
       json = this.#empty;

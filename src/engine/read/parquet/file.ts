@@ -9,7 +9,7 @@ import {
   type SchemaTree,
 } from 'hyparquet';
 import { InputError } from '../../errors.js';
-import { type Limits, tooManyColumns } from '../limits.js';
+import { MOST_COLUMNS, tooManyColumns } from '../limits.js';
 import { openFile, type SourceFile } from '../text/source.js';
 
 export interface ParquetFile {
@@ -24,8 +24,8 @@ export interface ParquetFile {
 const AGAIN = 'copy or export it again';
 
 /** @throws InputError */
-export async function openParquet(source: SourceFile & Pick<Limits, 'maxColumns'>): Promise<ParquetFile> {
-  const { path, maxColumns } = source;
+export async function openParquet(source: SourceFile): Promise<ParquetFile> {
+  const { path } = source;
   const { handle, stamp } = await openFile(source);
   const { size } = stamp;
   const read = async (start: number, end: number): Promise<ArrayBuffer> => {
@@ -55,7 +55,7 @@ export async function openParquet(source: SourceFile & Pick<Limits, 'maxColumns'
     const bytes = { byteLength: size, slice };
     const metadata = await parquetMetadataAsync(bytes, { geoparquet: false });
     const stored = metadata.schema.filter(({ type }) => type !== undefined).length;
-    if (stored > maxColumns) throw tooManyColumns({ path, maxColumns });
+    if (stored > MOST_COLUMNS) throw tooManyColumns(path);
     const { row_groups: groups } = metadata;
     let first = 0;
     const columns = withValues(parquetSchema(metadata).children).map((node) => {

@@ -2,7 +2,7 @@
 import { InputError } from '../../errors.js';
 import { plainDialect } from '../csv/dialect.js';
 import type { Header, Table } from '../csv/header.js';
-import { tooManyColumns } from '../limits.js';
+import { MOST_COLUMNS, tooManyColumns } from '../limits.js';
 import { type Rows, RowsBuilder } from '../rows.js';
 import type { InputFile, OpenedInput, SheetChoice } from '../types.js';
 import { columnName, decimalSigns, Is, type Row, SheetRows, widthOf } from './sheet.js';
@@ -75,7 +75,7 @@ export async function sheetTable(
     after,
     async first() {
       const header = after(skipLines);
-      const { path, maxColumns } = file;
+      const { path } = file;
       if (!header)
         throw new InputError('has no header', { file: path, hint: 'its first line names the columns' });
       const { cells, line } = header;
@@ -88,7 +88,7 @@ export async function sheetTable(
           hint: `delete what is in ${columnName(cells.length - 1)}${line}, or name the columns before it`,
         });
       }
-      if (cells.length > maxColumns) throw tooManyColumns({ path, maxColumns }, line);
+      if (cells.length > MOST_COLUMNS) throw tooManyColumns(path, line);
       return header;
     },
     below: ({ line, cells }) =>

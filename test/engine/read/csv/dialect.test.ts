@@ -6,7 +6,6 @@ import { askedDialect, type Dialect, plainDialect } from '../../../../src/engine
 import { Notes } from '../../../../src/engine/read/csv/notes.js';
 import { CsvRow } from '../../../../src/engine/read/csv/row.js';
 import { csvRows } from '../../../../src/engine/read/csv/rows.js';
-import { DEFAULT_LIMITS } from '../../../../src/engine/read/limits.js';
 import { times } from '../../../support/times.js';
 import { type Dialect as Written, writeCsv } from '../csv-writer.js';
 
@@ -40,7 +39,7 @@ async function cut(
     }
   };
   const result: Cut = { rows: [], lines: [], broken: [], odd: [] };
-  const form = { ...DEFAULT_LIMITS, path: 'f.csv', dialect, maxCellBytes, notes, width: null, header };
+  const form = { path: 'f.csv', dialect, maxCellBytes, notes, width: null, header };
   const file = { path: 'f.csv', location: 'f.csv', compression: null, encoding: 'utf-8' };
   const row = new CsvRow();
   for await (const batch of csvRows(chunks(), form, file)) {

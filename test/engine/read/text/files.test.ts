@@ -23,7 +23,6 @@ import {
   type Schema,
   spoolStdin,
 } from '../../../../src/engine/read/index.js';
-import { DEFAULT_LIMITS } from '../../../../src/engine/read/limits.js';
 import { ByteTotals, readBytes } from '../../../../src/engine/read/text/source.js';
 import { scratch } from '../../../support/cli.js';
 import { file, HERE, KEY, open, read, readText, scanned } from '../reading.js';
@@ -306,7 +305,6 @@ describe('stdin', () => {
   it('is shown as -, and read from where it was kept', async () => {
     const location = await spoolStdin(Readable.from([Buffer.from('company_id\n\n,\n')]), scratch());
     const input = await openInput({
-      ...DEFAULT_LIMITS,
       path: '-',
       location,
       cwd: '/',

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { NO_RULES } from '../../../../src/engine/options/mapping-rules.js';
+import { NUMBERS } from '../../../../src/engine/options.js';
 import { CsvRow } from '../../../../src/engine/read/csv/row.js';
-import { DEFAULT_LIMITS } from '../../../../src/engine/read/limits.js';
 import { openInput } from '../../../../src/engine/read/open.js';
 import { readRecords } from '../../../../src/engine/read/records.js';
 import { lineOffsets, startsAnywhere } from '../../../../src/engine/read/text/line-offsets.js';
@@ -16,7 +16,13 @@ import { times } from '../../../support/times.js';
 const folder = scratch();
 const open = (text: string | Buffer, name = 'a.csv'): Promise<OpenedInput> => {
   writeFileSync(join(folder, name), text);
-  return openInput({ path: name, location: name, cwd: folder, ...DEFAULT_LIMITS, rules: NO_RULES });
+  return openInput({
+    path: name,
+    location: name,
+    cwd: folder,
+    maxCellBytes: NUMBERS.maxCellBytes.default,
+    rules: NO_RULES,
+  });
 };
 
 /** Records with their numbers and lines. */
