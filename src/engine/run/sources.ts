@@ -11,6 +11,7 @@ import {
   realpathSync,
   writeFileSync,
 } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
 import { InputError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
@@ -74,7 +75,8 @@ export async function* fetchSource(
   const to = join(folder, 'input');
   if (source.from === 'zip') {
     const { path, location, member } = source;
-    return unpacked({ path, location, member, join: (inside) => `${path}:${inside}` }, to, deps.stop);
+    const wanted = { path, member, join: (inside: string) => `${path}:${inside}` };
+    return { path: await unpackMember(location, to, wanted, deps.stop), location: to };
   }
   if (source.from === 'stdin') {
     const location = await spoolStdin(deps.stdin(), folder, deps.stop);
@@ -94,13 +96,16 @@ interface Archive extends Located {
   join: (member: string) => string;
 }
 
-/** Unpacks a member of an archive. What is no archive stays as it is. */
-async function unpacked(archive: Archive, to: string, signal: AbortSignal): Promise<Located> {
-  const { path, location, member } = archive;
-  if (await isArchive(location, path, signal))
-    return { path: await unpackMember(location, to, archive, signal), location: to };
-  if (member === null) return { path, location };
-  throw new InputError(`is not a zip archive, so there is no "${member}" in it`, { file: path });
+/** Unpacks a member of a copied archive, and removes that copy. What is no archive stays as it is. */
+async function unpacked(copy: Archive, to: string, signal: AbortSignal): Promise<Located> {
+  const { path, location, member } = copy;
+  if (!(await isArchive(location, path, signal))) {
+    if (member === null) return { path, location };
+    throw new InputError(`is not a zip archive, so there is no "${member}" in it`, { file: path });
+  }
+  const inside = await unpackMember(location, to, copy, signal);
+  await rm(location, { force: true });
+  return { path: inside, location: to };
 }
 
 async function* fetchWeb(address: WebAddress, to: string, deps: SourceDeps): AsyncGenerator<ImportEvent> {

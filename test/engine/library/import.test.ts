@@ -25,6 +25,7 @@ import type { Sandbox } from '../../../src/sandbox/index.js';
 import { scratch } from '../../support/cli.js';
 import { requestTo, test } from '../../support/sandbox.js';
 import { httpServer } from '../../support/servers.js';
+import { zip } from '../../support/zip.js';
 
 const aRequest = (sandbox: Sandbox, rows = 3, over: Partial<ImportRequest> = {}) =>
   requestTo(sandbox, { files: ['companies.csv'], ...over }, rows);
@@ -77,6 +78,31 @@ describe('runImport', () => {
     const { summary } = await runImport(request).result();
     expect(summary.kinds).toEqual(['users']);
     expect(sandbox.show('users', 'u1')).toMatchObject({ companyId: '00042', metadata: { plan: 'pro' } });
+  });
+
+  test('unpacks copies of archives, which are removed then, and archives of the user, which stay', async ({
+    sandbox,
+  }) => {
+    const content = 'company_id\nc1\n';
+    const stdin = async function* () {
+      yield zip([{ name: 'piped.csv', content }]);
+    };
+    const request = aRequest(sandbox, 0, { files: ['own.zip:own.csv', '-'], stdin: stdin() });
+    const own = join(request.cwd, 'own.zip');
+    // A member that is named is read whatever else is in the archive.
+    writeFileSync(own, zip([{ name: 'mimetype' }, { name: 'own.csv', content }]));
+    const run = runImport(request);
+    for await (const { type } of run) {
+      if (type !== 'plan') continue;
+      const [spool] = readdirSync(join(request.cwd, '.state/spool')).map((id) => `.state/spool/${id}`);
+      const copies = readdirSync(join(request.cwd, spool!)).filter((name) => name.startsWith('copy-'));
+      expect(copies.map((copy) => readdirSync(join(request.cwd, spool!, copy)))).toEqual([
+        ['input'],
+        ['input'],
+      ]);
+    }
+    expect((await run.result()).summary.files.map(({ path }) => path)).toEqual(['own.zip:own.csv', '-']);
+    expect(existsSync(own)).toBe(true);
   });
 
   test('takes rules from the request and from a mapping file, the request first', async ({ sandbox }) => {
