@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { addAbortSignal } from 'node:stream';
 import { text as textOf } from 'node:stream/consumers';
-import { ConfigError } from '../../engine/errors.js';
+import { ConfigError, ProfilesError } from '../../engine/errors.js';
 import { parseHost } from '../../engine/service/address.js';
 import { withoutPassword } from '../../engine/state/location.js';
 import { writeDuration } from '../../engine/util/duration.js';
@@ -78,7 +78,8 @@ async function init(_: unknown, context: Context): Promise<void> {
     const key = givenKey(name, flags);
     const initial = current(name)?.toString() ?? fallback;
     const check = checked((typed) => typed !== '' && valueFor(key, typed, context), context);
-    const answer = given ?? (await prompt?.text(question, { initial, check }));
+    const typed = given ?? (await prompt?.text(question, { initial, check }));
+    const answer = typed || (fallback && initial); // the region is always written: an account needs a key to exist
     if (answer) content = settings.withValue(content, key.path, valueFor(key, answer, context));
   };
   await settle('region', flags.region, 'Region (default, eu, sandbox, or your own)', 'default');
@@ -98,8 +99,31 @@ async function init(_: unknown, context: Context): Promise<void> {
   }
   await settings.writeConfig(path, content);
   await say(context, `wrote ${path}`);
+  const found = await foundNow(context);
+  if (found && !found.embedded) {
+    await orWarn(context, () => settings.requireBaseUrl(found) && settings.requireLookupBaseUrl(found));
+    await orWarn(context, async () => settings.hasToken(found) || settings.requireToken(found, context));
+  }
   await say(context, { do: 'check it with', run: ['doctor'] });
   await print(context, { path, account: flags.account ?? null, region }, '', 0);
+}
+
+/** The settings with what was written; null after a warning if they are refused. */
+const foundNow = (context: Context): Promise<settings.Settings | null> => {
+  const { region, baseUrl, lookupBaseUrl, ...flags } = context.flags;
+  return orWarn(context, () => settings.resolveSettings(context, flags));
+};
+
+/** Warns of what the next command would refuse; then null. */
+async function orWarn<T>(context: Context, look: () => T | Promise<T>): Promise<T | null> {
+  try {
+    return await look();
+  } catch (error) {
+    if (!(error instanceof ProfilesError)) throw error;
+    const { message, hint } = errorWords(error, context.commands);
+    context.warn([message, hint ?? []].flat().join('; '));
+    return null;
+  }
 }
 
 /** Turns an error of `read` into what to say about the answer. */
@@ -167,7 +191,25 @@ async function set({ words: [name = '', given] }: Line, context: Context): Promi
   await settings.writeConfig(path, settings.withValue(content, key.path, value));
   const safe = shown(key.name, value);
   await say(context, `${key.name} = ${asText(safe)} in ${path}`);
+  const found = await foundNow(context);
+  if (found) warnIfOverridden(key, given, found, context);
   await print(context, { key: key.name, value: safe, path }, '', 0);
+}
+
+/** Warns if the environment, or the account in use, keeps a value at the top of the file from having an effect. */
+function warnIfOverridden(
+  { name, secret }: Key,
+  given: string | undefined,
+  found: settings.Settings,
+  { warn }: Context,
+) {
+  const { account, configPath, origins } = found;
+  const origin = origins[settings.TOKEN_KEYS.some((key) => key === name) ? 'token' : name];
+  if (origin === undefined || origin === 'embedded' || origin === `${configPath} (${name})`) return;
+  const [, variable] = /^environment (.+)/.exec(origin) ?? [];
+  if (variable) return warn(`${variable} is set in this environment, and overrides it`);
+  const run = ['config', 'set', `accounts.${account}.${name}`, ...(secret ? [] : [given!])];
+  warn({ do: `account "${account}" is in use, and uses its own; to set that`, run });
 }
 
 function plainValue(key: Key, given: string | undefined, context: Context): Scalar {
