@@ -12,7 +12,7 @@ import { type AnySource, expandInputs } from '../../engine/run/sources.js';
 import { noRoom, writeTrouble } from '../../engine/util/file-trouble.js';
 import { replaceFile } from '../../engine/util/replace-file.js';
 import type { Changes } from '../advice/commands.js';
-import { hinted } from '../advice/hint.js';
+import { type Call, hinted } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { OPTIONS, usage } from '../options/index.js';
@@ -30,11 +30,15 @@ const unshared = (found: readonly Found[]): Kind | undefined =>
 /** Whether one mapping can name the identifiers of all inputs. */
 export const canShare = (found: readonly Found[]): boolean => unshared(found) === undefined;
 
-export const notShared = (found: readonly Found[]): UsageError =>
-  usage(
-    `the identifiers of ${unshared(found)} have different names, which one mapping cannot express`,
-    'import these files one by one, or write a mapping for each',
-  );
+export function notShared(found: readonly Found[]): UsageError {
+  const what = `the identifiers of ${unshared(found)} have different names, which one mapping cannot express`;
+  const without = ['--write-mapping', '--force', '--guide', '--json', '--kind', '--id'];
+  const [first, ...or] = found.map(({ path, kind, id, company }): Call => {
+    const plus = ['--kind', kind, '--id', id, ...(company === null ? [] : ['--company-id', company])];
+    return { again: { command: 'import', paths: [path], without, plus } };
+  });
+  return hinted(usage(what), { do: 'import these files one by one', ...first!, or });
+}
 
 /**
  * One mapping for all inputs; with several, it has a section for each kind.
