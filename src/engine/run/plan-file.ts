@@ -135,7 +135,7 @@ export function checkPlanFile(path: string, { cwd, called }: Place): void {
   const why = isName ? obstacle(resolve(cwd, path), PLAN) : 'it is not the name of a file';
   if (why === null) return;
   throw new UsageError(`${called}: ${path} cannot be written: ${why}`, {
-    hint: 'name a new file, such as plan.json',
+    hint: 'name a new file, or an earlier plan',
   });
 }
 
