@@ -29,7 +29,7 @@ export interface Reading {
   column: string;
   /** Of a user's company, if that has a name of its own. */
   company: string | null;
-  /** A rule that identifiers cannot have names one of these columns, or their keys. */
+  /** A rule of a mapping file that identifiers cannot have names one of these columns, or their keys. */
   hasRule?: boolean;
 }
 

@@ -38,7 +38,7 @@ function readAs(
   const rows = `if the rows are ${kind} by ${column || '""'}`;
   const identifiers = [column, company ?? column, ID_FIELD[kind], ID_FIELD.companies];
   // A flag is left out of the command; a rule of the file cannot be undone, so no command would work.
-  if (hasRule && wasTyped('--mapping')) {
+  if (hasRule) {
     const rules = ruled(identifiers) ? 'its rules and flags' : 'its rules';
     return [`${rows}: say so in the mapping file ("id"), and leave out ${rules} for identifiers`];
   }

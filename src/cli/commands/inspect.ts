@@ -89,7 +89,7 @@ const look = (sources: readonly AnySource[], how: LookOptions, isAsked: boolean,
 
 async function inspect(
   opened: reading.OpenedInput,
-  { chunkBytes, paths }: LookOptions,
+  { chunkBytes, paths, stated }: LookOptions,
   deps: { pool: reading.Pool; signal: AbortSignal },
 ) {
   /** The first 20. */
@@ -110,18 +110,18 @@ async function inspect(
   const own = said.map((one) => ({ ...one, message: one.message.slice(opened.path.length + 2) }));
   return {
     ...{ ...input, rejected, duplicates: duplicates.get(opened.kind)?.count ?? 0 },
-    warnings: [...askedOf(input, paths), ...own, ...capitalsIn(input)],
+    warnings: [...askedOf(input, paths, stated), ...own, ...capitalsIn(input)],
   };
 }
 
 const warning = (message: string, problem: Problem) => ({ message, problem });
 
 /** What an import would ask about the kind of the rows. */
-function askedOf({ opened, unclear }: PlannedInput, paths: readonly string[]) {
-  const { path, kind, idColumn: column, companyIdColumn: company, rules } = opened;
+function askedOf({ opened, unclear }: PlannedInput, paths: readonly string[], stated: LookOptions['stated']) {
+  const { path, kind, idColumn: column, companyIdColumn: company } = opened;
   const unclearKind = `it may contain users or companies: ${column} repeats and ${company} does not`;
   const unknown = `the kind of its rows is not known; this shows them as ${kind} by ${column || '""'}`;
-  const hasRule = reading.hasIdentifierRule(rules, kind, [column, company]);
+  const hasRule = reading.hasIdentifierRule(stated, kind, [column, company]);
   const asked: { message: string; problem: Problem }[] = [];
   if (unclear)
     asked.push(warning(unclearKind, { code: 'kind_ambiguous', path, user: column, company: company! }));

@@ -53,6 +53,8 @@ export const NO_RULES: MappingRules = {
 export interface Stated {
   /** By kind of the inputs. */
   rules: { readonly [K in Kind]: { readonly [R in keyof MappingRules]?: MappingRules[R] | undefined } };
+  /** Those of mapping files alone, which no command without flags for columns can leave out. */
+  files?: { readonly [K in Kind]: MappingRules } | undefined;
   /** Whether it describes the columns, so that a rejects file of an unknown run can be read. */
   columns: boolean;
 }

@@ -1,7 +1,7 @@
 /** Which kind an input is, and where its identifiers are: columns that are named, and the likeliest ones (contract §3 "Kind and identifier"). */
 import { type ErrorDetails, InputError, UsageError } from '../../errors.js';
 import { ID_FIELD, KINDS, type Kind } from '../../model.js';
-import type { KindMapping, MappingRules } from '../../options/mapping-rules.js';
+import { type KindMapping, type MappingRules, NO_RULES, type Stated } from '../../options/mapping-rules.js';
 import type { ReadOptions } from '../../options.js';
 import type { ColumnRule, IdField, Reading } from '../../problems.js';
 import { list } from '../wording.js';
@@ -21,7 +21,8 @@ export interface Identity {
   guessed?: true;
 }
 
-interface Asked extends Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind'> {
+interface Asked
+  extends Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind' | 'stated'> {
   path: string;
   /** All inputs, including this one. */
   inputs?: readonly string[] | undefined;
@@ -175,7 +176,7 @@ function withoutId(known: Kind | undefined, columns: readonly string[], asked: A
     const identity = identityOf(kind, column, columns, asked);
     return { ...identity, companyIdColumn: identity.companyIdColumn ?? company, guessed: true };
   }
-  const hasRule = hasIdentifierRule(rules, kind, [column, company]);
+  const hasRule = hasIdentifierRule(asked.stated, kind, [column, company]);
   const reading = { path: file, paths: inputs, kind, column, company, ...(hasRule && { hasRule }) };
   if (sheet !== undefined) {
     throw new InputError(sentence, {
@@ -224,12 +225,13 @@ function unused(columns: readonly string[], { map, exclude }: MappingRules): str
   return columns.filter((column) => !used.has(column));
 }
 
-/** Whether rules name these columns, or keys of identifiers, in a way that an import refuses. */
+/** Whether mapping files name columns or keys of identifiers in a way that an import refuses. */
 export function hasIdentifierRule(
-  { map, exclude, set, types }: MappingRules,
+  stated: Stated | undefined,
   kind: Kind,
   columns: readonly (string | null)[],
 ): boolean {
+  const { map, exclude, set, types } = stated?.files?.[kind] ?? NO_RULES;
   const ruled = [...map, ...types.filter(([, type]) => type !== 'lower')].map(([column]) => column);
   return (
     [...ruled, ...exclude].some((column) => columns.includes(column)) ||

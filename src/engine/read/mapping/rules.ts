@@ -131,8 +131,14 @@ export function withMappings(
     );
   };
   const all = of(undefined);
+  const inFiles = (kind: Kind): SomeRules[] => [all?.rules ?? {}, of(kind)?.rules ?? {}];
+  const inMapping = (kind: Kind): MappingRules => {
+    const { set, ...rules } = inFiles(kind).reduce<MappingRules>(mergeRules, NO_RULES);
+    // The values are private, and this is stored.
+    return { ...rules, set: set.map(([key]) => [key, '']) };
+  };
   const statedFor = (kind: Kind): SomeRules => {
-    const sources = [all?.rules ?? {}, of(kind)?.rules ?? {}, asked.rules];
+    const sources = [...inFiles(kind), asked.rules];
     const isStated = (rule: string): boolean =>
       rule !== 'set' && sources.some((rules) => rules[rule as keyof MappingRules] !== undefined);
     const merged = sources.reduce<MappingRules>(mergeRules, NO_RULES);
@@ -157,6 +163,7 @@ export function withMappings(
     ...(kinds.length > 0 && { byKind: Object.fromEntries(kinds) }),
     stated: {
       rules: { companies: statedFor('companies'), users: statedFor('users') },
+      files: { companies: inMapping('companies'), users: inMapping('users') },
       columns: files.length > 0 || asked.rules.infer !== undefined,
     },
   };
