@@ -62,7 +62,7 @@ export interface World {
 /** How job polls and lookups are retried (contract §4). Default: as in the client. */
 type ReadRetries = Pick<ClientOptions, 'retries' | 'retryDelayMs' | 'maxRetryAfterMs'>;
 
-type ClientUse = ReadRetries & { onlyLookups?: boolean };
+type ClientUse = ReadRetries & Pick<Partial<ClientOptions>, 'timeoutMs'> & { onlyLookups?: boolean };
 
 export interface Context extends World {
   /** Composes commands to paste, with flags that lead to the settings of this command. */

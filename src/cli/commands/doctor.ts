@@ -152,6 +152,8 @@ async function stateText({ stateDir }: settings.Settings, context: Context): Pro
   return `${name} (${origin}), ${room}${times && `; knows profiles completed ${times}`}`;
 }
 
+/** Timeout of a request: long enough for a slow TLS handshake, short enough to wait for. */
+const PATIENCE_MS = 10_000;
 /** An id that no service uses: a 404 for it means that the token was accepted. */
 const NO_JOB = 'profiles-doctor';
 const CHANNEL = 'undici:request:headers';
@@ -163,7 +165,8 @@ async function* checkService(context: Context): AsyncGenerator<Finding> {
   const { stop, clock } = context;
   let client: ServiceClient | undefined;
   const opened = await checked('service', context, async () => {
-    client = await context.client({ retries: 0 });
+    const patience = context.flags.requestTimeout === undefined ? { timeoutMs: PATIENCE_MS } : {};
+    client = await context.client({ retries: 0, ...patience });
     return '';
   });
   if (!client) return yield opened; // for example, the embedded service cannot open its data
