@@ -102,8 +102,8 @@ function identifiersOf(
 }
 
 /**
- * Finds the input that the rows of a rejects file come from: by its columns, all of them or otherwise any, then by its
- * location. Null if neither identifies one input.
+ * Finds the input that the rows of a rejects file come from: by any of its columns, then by its location, since a person may
+ * have taken columns out, then by all of its columns. Null if they do not identify one input.
  */
 function chooseInput(
   records: readonly RejectsRecord[],
@@ -111,15 +111,17 @@ function chooseInput(
   location: string,
 ): RejectsRecord | null {
   const columnsOf = ({ reading }: RejectsRecord): string[] => [...(reading as Reading).columns];
-  const same = records.filter((record) => isDeepStrictEqual(columnsOf(record), columns));
-  const alike = (record: RejectsRecord): boolean =>
-    columns.length === 0 || columnsOf(record).some((column) => columns.includes(column));
-  const fits = same.length > 0 ? same : records.filter(alike);
-  const readings = new Set(
-    fits.map(({ reading, input }) => JSON.stringify({ ...(reading as Reading), path: input })),
+  const one = (some: readonly RejectsRecord[]): RejectsRecord | undefined => {
+    const readings = some.map(({ reading, input }) =>
+      JSON.stringify({ ...(reading as Reading), path: input }),
+    );
+    return new Set(readings).size === 1 ? some[0] : undefined;
+  };
+  const fits = records.filter(
+    (record) => columns.length === 0 || columnsOf(record).some((column) => columns.includes(column)),
   );
-  const found = readings.size > 1 ? fits.find((record) => record.location === location) : fits[0];
-  return found ?? null;
+  const here = fits.find((record) => record.location === location);
+  return one(fits) ?? here ?? one(fits.filter((of) => isDeepStrictEqual(columnsOf(of), columns))) ?? null;
 }
 
 /** @throws UsageError if a key that the run set for every item is neither set to the same value nor excluded */
