@@ -196,20 +196,21 @@ async function set({ words: [name = '', given] }: Line, context: Context): Promi
   await print(context, { key: key.name, value: safe, path }, '', 0);
 }
 
-/** Warns if the environment, or the account in use, keeps a value at the top of the file from having an effect. */
+/** Warns if the environment, or an account or region in use, keeps a value at the top of the file from having an effect. */
 function warnIfOverridden(
   { name, secret }: Key,
   given: string | undefined,
-  found: settings.Settings,
+  { account, configPath, origins }: settings.Settings,
   { warn }: Context,
 ) {
-  const { account, configPath, origins } = found;
-  const origin = origins[settings.TOKEN_KEYS.some((key) => key === name) ? 'token' : name];
-  if (origin === undefined || origin === 'embedded' || origin === `${configPath} (${name})`) return;
+  const origin = origins[settings.TOKEN_KEYS.some((key) => key === name) ? 'token' : name] ?? configPath;
+  if ([configPath, `${configPath} (${name})`, 'embedded'].includes(origin)) return;
   const [, variable] = /^environment (.+)/.exec(origin) ?? [];
   if (variable) return warn(`${variable} is set in this environment, and overrides it`);
-  const run = ['config', 'set', `accounts.${account}.${name}`, ...(secret ? [] : [given!])];
-  warn({ do: `account "${account}" is in use, and uses its own; to set that`, run });
+  const used = /\(([^()]+)\)$/.exec(origin)?.[1] ?? `accounts.${account}.${name}`;
+  const run = ['config', 'set', used, ...(secret ? [] : [given!])];
+  const why = `${used} is used instead of it`;
+  warn(used.endsWith(`.${name}`) ? { do: `${why}; to set that`, run } : why);
 }
 
 function plainValue(key: Key, given: string | undefined, context: Context): Scalar {
