@@ -57,6 +57,7 @@ describe('a value in bytes', () => {
     ['a double', primitive(7, float(8, 0.1)), 0.1],
     ['no number', primitive(7, float(8, Number.NaN)), null],
     ['a decimal', primitive(8, 2, int(4, 57)), 0.57],
+    ['one with a zero behind its point', primitive(8, 2, int(4, 5)), 0.05],
     ['a negative one', primitive(8, 1, int(4, -5)), -0.5],
     ['one of 8 bytes', primitive(9, 2, int(8, 123_456_789_012_345n)), 1234567890123.45],
     ['one with more digits', primitive(9, 2, int(8, 1_234_567_890_123_456n)), '12345678901234.56'],
