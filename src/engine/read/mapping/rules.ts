@@ -195,7 +195,7 @@ type Snake<S extends string> = S extends `${infer C}${infer Rest}`
   ? `${C extends Lowercase<C> ? C : `_${Lowercase<C>}`}${Snake<Rest>}`
   : S;
 
-/** FileFacts by their keys in a mapping file. */
+/** Facts by their keys in a mapping file. */
 export type WrittenFacts = { [F in keyof FileFacts as Snake<F>]?: FileFacts[F] };
 
 /** The key of a fact in a mapping file: `skip_lines`. */
