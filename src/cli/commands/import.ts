@@ -46,7 +46,8 @@ export async function run(line: Line, context: Context): Promise<Ended> {
   const ended = await runAndReport(start, options, report, context, more).catch(async (error: unknown) => {
     await sayAgain(); // so that no answer is lost
     if (isAsked || reads.length > 0) throw error;
-    throw await (await import('../guide/mapping.js')).withBeside(error, asked.paths, context);
+    const { withBeside } = await import('../guide/mapping.js');
+    throw await withBeside(error, { paths: asked.paths, options: asked.import }, context);
   });
   await sayAgain();
   return ended;

@@ -12,15 +12,18 @@ import { type AnySource, expandInputs } from '../../engine/run/sources.js';
 import { noRoom, writeTrouble } from '../../engine/util/file-trouble.js';
 import { replaceFile } from '../../engine/util/replace-file.js';
 import type { Changes } from '../advice/commands.js';
-import { type Call, hinted } from '../advice/hint.js';
+import { type Call, type Command, hinted } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { OPTIONS, usage } from '../options/index.js';
-import { sourceDeps } from './inputs.js';
+import { Inputs, type LookOptions, sourceDeps, whileReading } from './inputs.js';
 import type { Answers, Found } from './questions.js';
 
+/** What the rows of an input are. */
+type Identified = Pick<Found, 'path' | 'kind' | 'id' | 'company'>;
+
 /** The kind whose identifiers have several names, which one mapping cannot express; undefined if there is none. */
-const unshared = (found: readonly Found[]): Kind | undefined =>
+const unshared = (found: readonly Identified[]): Kind | undefined =>
   KINDS.find((kind) => {
     const alike = found.filter((one) => one.kind === kind);
     const companies = alike.flatMap(({ company }) => company ?? []);
@@ -30,14 +33,20 @@ const unshared = (found: readonly Found[]): Kind | undefined =>
 /** Whether one mapping can name the identifiers of all inputs. */
 export const canShare = (found: readonly Found[]): boolean => unshared(found) === undefined;
 
-export function notShared(found: readonly Found[]): UsageError {
-  const what = `the identifiers of ${unshared(found)} have different names, which one mapping cannot express`;
+export const notShared = (found: readonly Identified[]): UsageError =>
+  hinted(
+    usage(`the identifiers of ${unshared(found)} have different names, which one mapping cannot express`),
+    oneByOne(found),
+  );
+
+/** An import for each input. */
+function oneByOne(found: readonly Identified[]): Command {
   const without = ['--write-mapping', '--force', '--guide', '--json', '--kind', '--id'];
   const [first, ...or] = found.map(({ path, kind, id, company }): Call => {
     const plus = ['--kind', kind, '--id', id, ...(company === null ? [] : ['--company-id', company])];
     return { again: { command: 'import', paths: [path], without, plus } };
   });
-  return hinted(usage(what), { do: 'import these files one by one', ...first!, or });
+  return { do: 'import these files one by one', ...first!, or };
 }
 
 /**
@@ -216,20 +225,46 @@ export const mappingBeside = (sources: readonly AnySource[], cwd: string): strin
   namesFor(sources, cwd).taken.at(-1) ?? null;
 
 /** What a mapping file may say, so that an input can be read. */
-const SAID = 'kind_unknown no_identifier wrong_encoding title_above_header rows_in_array rows_in_sheet'.split(
-  ' ',
-);
+const OPEN = ['kind_unknown', 'no_identifier'];
+const SAID = [...OPEN, ...'wrong_encoding title_above_header rows_in_array rows_in_sheet'.split(' ')];
 
-/** Adds the mapping file beside the inputs to an error that it may settle: without a person, none is used by itself. */
-export async function withBeside(error: unknown, paths: readonly string[], context: Context) {
-  if (!(error instanceof InputError) || !SAID.includes(error.problem?.code ?? '')) return error;
-  const beside = mappingBeside(await expandInputs(paths, sourceDeps(context)), context.cwd);
-  if (beside === null) return error;
+/**
+ * Adds to an error what the inputs show: the mapping file beside them, which without a person is not used by itself, or an
+ * import for each of them, if no mapping can name the identifiers of all.
+ */
+export async function withBeside(
+  error: unknown,
+  { paths, options }: { paths: readonly string[]; options: LookOptions },
+  context: Context,
+) {
+  const code = error instanceof InputError ? error.problem?.code : undefined;
+  if (!(error instanceof InputError) || !SAID.includes(code ?? '')) return error;
+  const sources = await expandInputs(paths, sourceDeps(context));
+  const beside = mappingBeside(sources, context.cwd);
   const { hint } = errorWords(error, context.commands);
-  return hinted(new InputError(error.message, { cause: error }), [
-    { do: `if ${beside} is for it`, again: { plus: ['--mapping', beside] } },
-    ...(hint === undefined ? [] : [hint]),
-  ]);
+  const others = hint === undefined ? [] : [hint];
+  const advice =
+    beside === null
+      ? OPEN.includes(code ?? '') && (await apart(sources, options, context))
+      : [{ do: `if ${beside} is for it`, again: { plus: ['--mapping', beside] } }, ...others];
+  return advice ? hinted(new InputError(error.message, { cause: error }), advice) : error;
+}
+
+/** An import for each of several files; null if a mapping can be for all, or if one of them cannot be opened. */
+async function apart(sources: readonly AnySource[], options: LookOptions, context: Context) {
+  if (sources.length < 2 || sources.some(({ from }) => from !== 'file')) return null;
+  return whileReading(context, async (how) => {
+    const inputs = new Inputs(options, how, context);
+    for (const source of sources) if (!(await inputs.open(source))) return null;
+    const found = inputs.opened.map(({ path, kind, idColumn: id, companyIdColumn: company }) => {
+      return { path, kind, id, company };
+    });
+    const what = 'if their rows are what these say, import the files one by one';
+    return unshared(found) === undefined ? null : { ...oneByOne(found), do: what };
+  }).catch((error: unknown) => {
+    if (error instanceof InputError || error instanceof UsageError) return null;
+    throw error;
+  });
 }
 
 /** The first free name for a mapping file beside these inputs. */

@@ -109,22 +109,26 @@ type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl' | 'otherRegio
 
 /** @throws ConfigError with the lines to type */
 export const requireBaseUrl = (settings: Hosts): string =>
-  settings.baseUrl ?? missingHost(settings.region, 'host', settings.otherRegions);
+  settings.baseUrl ?? missingHost('host', settings, settings.otherRegions);
 
 /** @throws ConfigError with the lines to type */
 export const requireLookupBaseUrl = (settings: Hosts): string =>
-  settings.lookupBaseUrl ?? missingHost(settings.region, 'lookup host', []);
+  settings.lookupBaseUrl ?? missingHost('lookup host', settings, []);
 
 /** @param others regions that have it */
-function missingHost(region: string, what: string, others: readonly string[]): never {
+function missingHost(
+  what: string,
+  { region, baseUrl, lookupBaseUrl }: Hosts,
+  others: readonly string[],
+): never {
   const flags = others.map((name) => `--region ${name}`).join(' or ');
+  const set = (key: Parameters<typeof setHost>[1], host: string | null): Call[] =>
+    host === null ? [setHost(region, key)] : [];
+  const [first, ...or] = [...set('base_url', baseUrl), ...set('lookup_base_url', lookupBaseUrl)];
+  const these = or.length > 0 ? 'run these with the hosts' : 'run this with the host';
   throw hinted(new ConfigError(`region "${region}" has no ${what}, and none is built in`), [
     ...(flags === '' ? [] : [`use a region that has one: ${flags}`]),
-    {
-      do: `${flags === '' ? '' : 'or '}run these with the hosts of your account`,
-      ...setHost(region, 'base_url'),
-      or: [setHost(region, 'lookup_base_url')],
-    },
+    { do: `${flags === '' ? '' : 'or '}${these} of your account`, ...first!, or },
     'or rehearse with --region sandbox',
   ]);
 }

@@ -167,8 +167,9 @@ async function runTokenCommand(
   const { code } = error ?? {};
   if (stop.aborted) throw InterruptedError.of(stop);
   if (late.signal.aborted) throw fail(`did not end within ${PATIENCE_S}s`);
-  if (stdout.length > MOST_BYTES || code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')
-    throw fail('printed more than a token: its first line must be the token');
+  if (stdout.length > MOST_BYTES) throw fail('printed more than a token: its first line must be the token');
+  if (code === 'ERR_CHILD_PROCESS_STDIO_MAXBUFFER')
+    throw fail('was stopped, since it wrote more than 1 MiB to stderr');
   if (typeof code === 'string') throw fail(TROUBLE[code] ?? `cannot be started (${code})`);
   if (error) {
     const said = lastLine(stderr, stdout);

@@ -66,3 +66,14 @@ it('the pattern that leaves out the times of a workbook is named', async () => {
   );
   expect((await planned(cells, pattern)).code).toBe(0);
 });
+
+it('names no delimiter for a workbook with the text of a CSV in its cells', async () => {
+  const cwd = scratch();
+  writeFileSync(join(cwd, 'a.xlsx'), workbook([['company_id;name'], ['c1;Acme']]));
+  const { code, stderr } = await cli(['import', 'a.xlsx', '--region', 'sandbox'], { cwd });
+  expect([code, stderr]).toEqual([
+    2,
+    'profiles: a.xlsx:1: the header is one column, "company_id;name"\n' +
+      '  if ";" separates its columns, split them into cells in the workbook, or import the file that they come from\n',
+  ]);
+});

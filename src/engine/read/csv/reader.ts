@@ -99,11 +99,13 @@ function betweenOthers(header: Header | null, table: Table, options: InputOption
     return isInRow && !columns.includes('') && isIdentified(columns, options);
   });
   if (delimiter === undefined) return null;
+  const ifSo = `if ${quoted(delimiter)} separates its columns`;
+  const { path, sheets } = options;
+  const split = `${ifSo}, split them into cells in the workbook, or import the file that they come from`;
   return new InputError(`the header is one column, ${quoted(only)}`, {
-    file: options.path,
-    line: header.line,
-    hint: `if ${quoted(delimiter)} separates its columns, say so`,
-    problem: { code: 'other_delimiter', path: options.path, delimiter },
+    ...{ file: path, line: header.line, hint: sheets ? split : `${ifSo}, say so` },
+    // A workbook has no delimiter to name.
+    ...(!sheets && { problem: { code: 'other_delimiter', path, delimiter } }),
   });
 }
 
