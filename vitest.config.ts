@@ -79,6 +79,8 @@ export default defineConfig({
       project('postgres', process.env.PROFILES_TEST_STATE ? ON_EITHER : ['test/postgres/*.test.ts'], {
         exclude: [...configDefaults.exclude, ...OF_FILES],
         globalSetup: ['test/support/postgres-setup.ts'],
+        // Tests of the driver wait for locks to expire, and for a firewall.
+        ...(!process.env.PROFILES_TEST_STATE && { maxWorkers: 4 }),
       }),
     ],
   },

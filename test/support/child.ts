@@ -219,19 +219,22 @@ export const canStandStill = process.platform === 'linux';
 
 /**
  * Runs the built command so that it stops itself (SIGSTOP) at a point between two requests where time may pass.
+ * Resolves when it has stopped, or has ended.
  * @param nth it stops between this request and the next one
  * @param point number of the point, from 1
  */
-export function standingStill(
+export async function standingStill(
   argv: readonly string[],
   { nth, point }: { nth: number; point: number },
   { cwd, env }: { cwd: string; env: Record<string, string> },
-): Child & {
-  /** Resolves when it has stopped, or has ended. */
-  settled(): Promise<'still' | 'ended'>;
-  /** The number of points, after it has ended. */
-  points(): number;
-} {
+): Promise<
+  Child & {
+    /** False if it ended first. */
+    stands: boolean;
+    /** The number of points, after it has ended. */
+    points(): number;
+  }
+> {
   const count = join(cwd, 'points');
   const child = node(['--import', HOOK, BIN, ...argv], {
     cwd,
@@ -240,12 +243,6 @@ export function standingStill(
   const { process } = child;
   const isStill = (): boolean => /^\d+ \(.*\) T/.test(readFileSync(`/proc/${process.pid}/stat`, 'utf8'));
   const hasEnded = (): boolean => process.exitCode !== null;
-  return {
-    ...child,
-    async settled() {
-      await expect.poll(() => hasEnded() || isStill(), { timeout: 60_000 }).toBe(true);
-      return hasEnded() ? 'ended' : 'still';
-    },
-    points: () => Number(readFileSync(count, 'utf8')),
-  };
+  await expect.poll(() => hasEnded() || isStill(), { timeout: 60_000 }).toBe(true);
+  return { ...child, stands: !hasEnded(), points: () => Number(readFileSync(count, 'utf8')) };
 }

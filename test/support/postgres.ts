@@ -92,7 +92,7 @@ export async function startPostgres(
     `unix_socket_directories = '${folder}'`,
     // As on a real server. In a folder in memory it costs nothing.
     'fsync = on',
-    'max_connections = 60',
+    'max_connections = 120',
     'shared_buffers = 32MB',
     ...settings,
   ];
