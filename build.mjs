@@ -1,6 +1,6 @@
 // Writes dist/: the bundles and the declaration files. The old files stay in place until the new ones are
 // ready.
-import { mkdir, readdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { bundle } from './scripts/bundle.mjs';
 import { declarations } from './scripts/types.mjs';
@@ -11,15 +11,14 @@ const [{ files }, types] = await Promise.all([
 ]);
 for (const [name, text] of Object.entries(types)) files.set(name, text);
 
-/** Replaces a file in one step, because a command may be starting from dist/ right now. */
-async function write(name, text) {
-  const part = join('dist', `.${name}.${process.pid}`);
-  await writeFile(part, text);
-  await rename(part, join('dist', name));
-}
-
+// Each file is replaced in one step: a command may be starting from dist/ right now, and another build may be running.
 await mkdir('dist', { recursive: true });
-for (const [name, text] of files) await write(name, text);
+const parts = await mkdtemp('node_modules/.build-');
+for (const [name, text] of files) {
+  await writeFile(join(parts, name), text);
+  await rename(join(parts, name), join('dist', name));
+}
+await rm(parts, { recursive: true });
 for (const name of await readdir('dist')) {
-  if (!files.has(name)) await rm(join('dist', name), { recursive: true });
+  if (!files.has(name)) await rm(join('dist', name), { recursive: true, force: true });
 }
