@@ -2,9 +2,11 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { ImportEvent } from '../../../src/engine/events.js';
 import type { RequestRecord } from '../../../src/engine/model/requests.js';
 import { RunRequests } from '../../../src/engine/model/run-requests.js';
 import { mayIsolate, nextStep } from '../../../src/engine/send/next.js';
+import { Searches } from '../../../src/engine/send/search.js';
 import { times } from '../../support/times.js';
 import { recordedRange } from '../support/rows.js';
 
@@ -32,6 +34,24 @@ describe('whether to search', () => {
     ['a short job tells nothing', 3, [bad, bad, short, bad], false],
   ] as const)('%s', (_, alike, records, may) => {
     expect(mayIsolate(alike, new RunRequests(records))).toBe(may);
+  });
+
+  test('the third waits for both others to end, and does not begin then', async () => {
+    const told: ImportEvent[] = [];
+    const deps = {
+      requests: new RunRequests([bad, bad, bad]),
+      emit: (event: ImportEvent) => told.push(event),
+    };
+    const searches = new Searches();
+    const [first, second] = [await searches.begin(bad, deps), await searches.begin(bad, deps)];
+    const third = searches.begin(bad, deps).then((end) => ({ end }));
+    const soon = () => Promise.race([third, new Promise((resolve) => setImmediate(resolve, 'waits'))]);
+    expect(await soon()).toBe('waits');
+    first!();
+    expect(await soon()).toBe('waits');
+    second!();
+    expect(await soon()).toEqual({ end: null });
+    expect(told).toMatchObject([{ problem: { code: 'isolation_not_started' } }]);
   });
 });
 

@@ -136,7 +136,7 @@ describe('any rows in any inputs', () => {
         const again = await packed(inputs, {
           ...rules,
           limits: { items: later, bytes: 1_000_000 },
-          recorded: earlier,
+          recorded: earlier.toReversed(), // in any order
           isSentAgain: (r) => nextStep(r, new RunRequests(earlier), STOP) !== null,
         });
         const open = chunks.filter(

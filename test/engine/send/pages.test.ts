@@ -2,7 +2,8 @@
  * Pages of single requests.
  *
  * - `next <request> <rules> # <why>`, with the states of a request and of those that have its rows instead, each with its number
- *   of items: the step, and the place of its request (`0.1` is the right half of the request that repeats the first one)
+ *   of items: the step, the place of its request (`0.1` is the right half of the request that repeats the first one), and
+ *   what a search has found
  * - `send <answer>, <answer>, … {setup}`: sends one to answers in turn, of which the last one answers whatever follows, and
  *   prints what happens, its outcome, and its record
  */
@@ -11,7 +12,7 @@ import { join } from 'node:path';
 import { LockLostError, ProfilesError, StateError } from '../../../src/engine/errors.js';
 import type { RequestRecord } from '../../../src/engine/model/requests.js';
 import { RunRequests } from '../../../src/engine/model/run-requests.js';
-import { nextStep } from '../../../src/engine/send/next.js';
+import { foundIn, nextStep, starts } from '../../../src/engine/send/next.js';
 import { type Outcome, sendRequest } from '../../../src/engine/send/request.js';
 import type { Answer, Expected } from '../../../src/engine/service/answer.js';
 import { IdleClock } from '../../support/clock.js';
@@ -52,8 +53,10 @@ function next(line: string): string {
   const rules = { isolate: true, jobs: 128, wait: true, most: Number.POSITIVE_INFINITY };
   const changes = given.split(' ').flatMap((one) => (one ? [one.split('=')] : []));
   const over = Object.fromEntries(changes.map(([name, value]) => [name, JSON.parse(value!)]));
-  const step = nextStep(requests.of(1)!, requests, { ...rules, ...over });
-  return step ? `${step.do} ${places.get(step.request.seq)}`.trim() : 'done';
+  const root = requests.of(1)!;
+  const step = nextStep(root, requests, { ...rules, ...over });
+  if (!step) return requests.all.length > 2 ? `done: ${foundIn(root, requests)}` : 'done';
+  return `${step.do} ${places.get(step.request.seq)}`.trim() + (starts(step) ? ', a search begins' : '');
 }
 
 interface Signals {

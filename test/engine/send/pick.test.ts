@@ -25,7 +25,13 @@ async function chunkOf(inputs: readonly Row[][], unchanged: ReadonlySet<string>,
     isUnchanged: ({ ids }, at) => same.has(ids[at]!),
     recorded: [],
   }))
-    chunks.push(leave(chunk, (id) => (hashes.has(id) ? 'another run' : null)));
+    chunks.push(
+      leave(
+        chunk,
+        (id) => (hashes.has(id) ? 'another run' : null),
+        (id) => same.has(id),
+      ),
+    );
   return chunks[0];
 }
 
@@ -51,6 +57,8 @@ test('a chunk divided to its last item: each row, item and unchanged row is in o
       async (inputs, unchanged, later) => {
         const chunk = await chunkOf(inputs, new Set(unchanged), new Set(later));
         fc.pre(chunk !== undefined && chunk.ends.length > 0);
+        const isSame = ({ id, rejected }: Row): boolean => !rejected && unchanged.includes(id);
+        expect(chunk.unchanged).toBe(inputs.flat().filter(isSame).length);
         const single: Chunk[] = [];
         const grow = (part: Chunk, depth: number): void => {
           expect(depth).toBeLessThan(8);
