@@ -85,11 +85,6 @@ export interface Context extends World {
    * token.
    */
   scope(): Promise<Scope>;
-  /**
-   * A hash of the token and these texts, to recognize the same token later. Throws `AuthError` without a
-   * token.
-   */
-  tokenHash(texts: readonly string[]): Promise<string>;
   /** Prints a warning, or a hint as one, on stderr, unless `--quiet` was given. */
   warn(advice: Advice): void;
   /**
@@ -157,7 +152,7 @@ export function createContext(
   const reach = async (found: Settings, onlyLookups: boolean) => {
     const secret = (await token()).reveal();
     // Where only lookup lists are read, the host of imports is not contacted, and may be missing.
-    const baseUrl = onlyLookups ? chosen.requireLookupBaseUrl(found) : chosen.requireBaseUrl(found);
+    const baseUrl = chosen.requireHost(found, onlyLookups ? 'lookupBaseUrl' : 'baseUrl');
     return { baseUrl, lookupBaseUrl: found.lookupBaseUrl, token: secret };
   };
   const startEmbedded = async ({ stateDir }: Settings) => {
@@ -173,7 +168,7 @@ export function createContext(
     const found = await settings();
     if (found.embedded) return EMBEDDED;
     const { account, region } = found;
-    const base_url = chosen.requireBaseUrl(found);
+    const base_url = chosen.requireHost(found);
     const secret = account === null ? (await token()).reveal() : '';
     return (await context.state()).scope({ account, token: secret, region, base_url });
   });
@@ -187,10 +182,6 @@ export function createContext(
     client,
     state: parent ? parent.context.state : state,
     scope,
-    tokenHash: async (texts) => {
-      const { hashToken } = await import('../engine/run/plan-file.js');
-      return hashToken((await token()).reveal(), texts);
-    },
     warn,
     withFlags: (changed) => {
       const own = { context, flags: { ...parent?.flags, ...changed } };

@@ -1,6 +1,6 @@
 /** What helps with problems of inputs, columns, and cells: hints with the flags for them. */
 
-import { ID_FIELD, type Kind, SOME_ZONE } from '../../engine/model.js';
+import { ID_FIELD, SOME_ZONE } from '../../engine/model.js';
 import type { ColumnRule, Reading } from '../../engine/problems.js';
 import type { Commands } from './commands.js';
 import type { Dictionary, Line, Words } from './hint.js';
@@ -115,15 +115,6 @@ export const INPUT_WORDS = {
       again: { paths: otherwise.paths, plus: ['--sheet', sheet] },
     },
   ],
-  kind_ambiguous: ({ path, user, company }) => {
-    const as = (kind: Kind, column: string, without: readonly string[]) => {
-      return { command: 'import', paths: [path], without, plus: ['--kind', kind, '--id', column] };
-    };
-    return [
-      { do: 'if its rows are companies', again: as('companies', company, IDENTIFIERS) },
-      { do: 'if they are users', again: as('users', user, ['--id', '--user-id']) },
-    ];
-  },
   names_alike: ({ field, columns: [column] }) => {
     const flag = `--${field.replace('_', '-')}`;
     return { do: 'say which one it is', again: { without: [flag], plus: [flag, column] } };

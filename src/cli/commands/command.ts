@@ -1,11 +1,9 @@
 /** A command is data: its words, examples, and what it runs. Its flags are in the table (`src/cli/options`). */
 import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
-import { nearest } from '../../engine/util/nearest.js';
 import { type Advice, hintText } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { declareOptions, type Flags, pathOf, usage } from '../options/index.js';
-import { stopOnSignal, whileWaiting } from '../output/display.js';
+import { declareOptions, didYouMean, type Flags, pathOf, usage } from '../options/index.js';
 import { safeHint, writeJson, writeOut } from '../output/terminal.js';
 import TEXTS from './commands.json' with { type: 'json' };
 
@@ -73,10 +71,9 @@ function add(of: Spec, command: Command, wire: Wire): void {
 export function refuse(word: string | undefined, command: Command): never {
   const name = command.name();
   const names = command.commands.map((child) => child.name());
-  const like = word && nearest(word, names);
-  const what = word === undefined ? `${name} needs a subcommand` : `unknown command "${name} ${word}"`;
   const all = `available subcommands: ${names.join(', ')}`;
-  throw usage(what, like ? `did you mean "profiles ${name} ${like}"?` : all);
+  if (word === undefined) throw usage(`${name} needs a subcommand`, all);
+  throw usage(`unknown command "${name} ${word}"`, didYouMean(word, names, all, `profiles ${name} `));
 }
 
 export function addExamples(command: Command, lines: readonly string[]): void {
@@ -93,8 +90,7 @@ export function oneOf<T extends string>(
 ): T {
   const found = names.find((name) => name === word);
   if (found !== undefined) return found;
-  const like = nearest(word, names);
-  throw usage(`unknown ${what} "${word}"`, like ? `did you mean "${before}${like}"?` : all);
+  throw usage(`unknown ${what} "${word}"`, didYouMean(word, names, all, before));
 }
 
 /** Prints a result: a document for programs, otherwise text. @param indent 0 for a document on one line */
@@ -110,10 +106,3 @@ export const print = (
 export async function say({ flags, stderr, platform, commands }: Context, advice: Advice): Promise<void> {
   if (!flags.quiet) await writeOut(stderr, `${safeHint(hintText(advice, commands) ?? '', platform)}\n`);
 }
-
-/** Does work that may take long: a spinner shows what for, and a signal ends it. */
-export const waiting = <T>(
-  text: string,
-  context: Context,
-  work: (stop: AbortSignal) => Promise<T>,
-): Promise<T> => whileWaiting(text, context, () => stopOnSignal(context, work));

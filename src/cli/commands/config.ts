@@ -59,10 +59,10 @@ function shown(key: string, value: Scalar): Scalar {
   return /(^|\.)state$/.test(key) ? withoutPassword(String(value)) : value;
 }
 
-const HOSTS = [
-  ['base_url', 'baseUrl', 'Host for imports and jobs (https://…)'],
-  ['lookup_base_url', 'lookupBaseUrl', 'Host for lookup lists (https://…)'],
-] as const;
+const HOST_QUESTIONS = {
+  baseUrl: 'Host for imports and jobs (https://…)',
+  lookupBaseUrl: 'Host for lookup lists (https://…)',
+} as const;
 
 /** Sets what flags say, and what a person answers at a terminal. Other values stay. */
 async function init(_: unknown, context: Context): Promise<void> {
@@ -84,9 +84,9 @@ async function init(_: unknown, context: Context): Promise<void> {
   };
   await settle('region', flags.region, 'Region (default, eu, sandbox, or your own)', 'default');
   const region = current('region') ?? 'default';
-  for (const [host, flag, question] of HOSTS)
+  for (const flag of ['baseUrl', 'lookupBaseUrl'] as const)
     if (region !== 'sandbox' || flags[flag] !== undefined)
-      await settle(`regions.${region}.${host}`, flags[flag], question);
+      await settle(`regions.${region}.${settings.HOSTS[flag].key}`, flags[flag], HOST_QUESTIONS[flag]);
   const { path: place } = givenKey('token', flags);
   const [before, ...others] = settings.TOKEN_KEYS.map((key) =>
     settings.valueAt(content, [...place.slice(0, -1), key]),
@@ -101,8 +101,8 @@ async function init(_: unknown, context: Context): Promise<void> {
   await say(context, `wrote ${path}`);
   const found = await foundNow(context);
   if (found && !found.embedded) {
-    await orWarn(context, () => settings.requireBaseUrl(found) && settings.requireLookupBaseUrl(found));
-    await orWarn(context, async () => settings.hasToken(found) || settings.requireToken(found, context));
+    await orWarn(context, () => settings.requireHost(found) && settings.requireHost(found, 'lookupBaseUrl'));
+    await orWarn(context, async () => found.token ?? settings.requireToken(found, context));
   }
   await say(context, { do: 'check it with', run: ['doctor'] });
   await print(context, { path, account: flags.account ?? null, region }, '', 0);
@@ -154,7 +154,7 @@ async function inEffect(_: unknown, context: Context) {
   const values: Record<string, Scalar | null> = {
     ...{ account, region, base_url, lookup_base_url, confirm },
     // `token_command` is not run for this: the origin shows that it is set.
-    token: found.token === null ? null : String(found.token),
+    token: found.token instanceof settings.Secret ? String(found.token) : null,
     state: settings.stateName(found),
     state_dir: found.stateDir,
     request_timeout: writeDuration(found.timeoutMs),

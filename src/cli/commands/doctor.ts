@@ -97,9 +97,11 @@ async function* diagnose(context: Context): AsyncGenerator<Finding> {
   let isReachable = embedded;
   if (embedded) yield found('hosts', 'the sandbox is embedded');
   else {
-    yield await checked('base_url', context, () => from(settings.requireBaseUrl(known), 'base_url'));
+    yield await checked('base_url', context, () => from(settings.requireHost(known), 'base_url'));
     const name = 'lookup_base_url';
-    const lookup = await checked(name, context, () => from(settings.requireLookupBaseUrl(known), name));
+    const lookup = await checked(name, context, () =>
+      from(settings.requireHost(known, 'lookupBaseUrl'), name),
+    );
     const set = hintText({ do: 'run', ...settings.setHost(region, name) }, context.commands)!;
     yield lookup.status === 'ok' ? lookup : found(name, `${lookup.message}: lookups will not work`, set);
     const token = await checked('token', context, async () => from(await context.token(), 'token'));

@@ -1,7 +1,6 @@
 /** `profiles help [command or topic]`: the same as `--help`, plus topics that belong to no single command. */
-import { nearest } from '../../engine/util/nearest.js';
 import { OPTIONS as FAULT_OPTIONS, FAULTS, WHEN } from '../../sandbox/faults.js';
-import { OPTIONS, usage } from '../options/index.js';
+import { didYouMean, OPTIONS, usage } from '../options/index.js';
 import { twoColumns } from '../output/width.js';
 import { KEYS, sentence } from '../settings/index.js';
 import { print, type Spec, type Tree } from './command.js';
@@ -69,9 +68,8 @@ async function textAbout(words: readonly string[], { command, load }: Tree): Pro
       const others = [...furtherPages(before.join(' ')), ...(index === 0 ? Object.keys(TEXTS.topics) : [])];
       // `config` is a command and a topic.
       const all = [...new Set([...at.commands.map((each) => each.name()), ...others])];
-      const like = nearest(word, all);
       const named = all.length > 0 ? `available: ${all.join(', ')}` : `see profiles help ${before.join(' ')}`;
-      const hint = like ? `did you mean "${['profiles help', ...before, like].join(' ')}"?` : named;
+      const hint = didYouMean(word, all, named, ['profiles help', ...before, ''].join(' '));
       throw usage(`no help for "${[...before, word].join(' ')}"`, hint);
     }
     await load(child);

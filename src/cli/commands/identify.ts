@@ -10,7 +10,8 @@ import { shellWord } from '../advice/shell.js';
 import { COLUMNS, engineValues, given, OTHERS, RETRYING, usage, waitingIn } from '../options/index.js';
 import { fieldsOn } from '../output/records.js';
 import { safeLine } from '../output/terminal.js';
-import { type Flags, print, type Spec, waiting } from './command.js';
+import { type Flags, print, type Spec } from './command.js';
+import { waiting } from '../output/display.js';
 import { confirmation, whereTo } from './confirm.js';
 
 export const command: Spec = { commands: { company: identifyOf('companies'), user: identifyOf('users') } };

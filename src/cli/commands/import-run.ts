@@ -7,7 +7,7 @@ import { RunRequests } from '../../engine/model/run-requests.js';
 import type { Summary } from '../../engine/model.js';
 import { type ImportOptions, NUMBERS } from '../../engine/options.js';
 import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
-import { checkPlanFile, writePlan } from '../../engine/run/plan-file.js';
+import { checkPlanFile, hashToken, writePlan } from '../../engine/run/plan-file.js';
 import { hasConditions, hasSets } from '../../engine/run/recorded.js';
 import type { Unsent } from '../../engine/run/rejects-form.js';
 import { type ImportDeps, INPUTS, isCarriedOut, type Start } from '../../engine/run/start.js';
@@ -23,7 +23,7 @@ import { flagsOf } from '../guide/mapping.js';
 import type { Report } from '../options/index.js';
 import { whileWaiting } from '../output/display.js';
 import { createReporter } from '../output/reporter.js';
-import { hasToken, requireBaseUrl, tokenFrom } from '../settings/index.js';
+import { requireHost, tokenFrom } from '../settings/index.js';
 import type { Ended } from './command.js';
 import { importConfirmation, offerOf } from './confirm.js';
 import { checkFilesDiffer } from './import-options.js';
@@ -145,11 +145,9 @@ async function openReport(
   context: Context,
 ) {
   const { recordSession, reportFile } = await import('../output/html/page.js');
-  const write = reportFile(name, context);
+  const write = reportFile(name, values, context);
   const { hear, session } = recordSession(context.clock, about);
-  const end = async (failure: unknown): Promise<void> =>
-    write(await session(failure, state), values ? 'full' : 'shared');
-  return { hear, end };
+  return { hear, end: async (failure: unknown) => write(await session(failure, state)) };
 }
 
 /** The values that a run sets for every item, in the form of `--set`. */
@@ -179,21 +177,22 @@ export async function rehearse(options: ImportOptions, context: Context): Promis
 export async function requireService({ dryRun }: ImportOptions, context: Context): Promise<void> {
   const settings = await context.settings();
   if (dryRun || settings.embedded) return;
-  requireBaseUrl(settings);
+  requireHost(settings);
   await context.token();
 }
 
-/** Hashes the token of an account without a name; null for one with a name. */
+/** Hashes the token of an account without a name, to recognize it later; null for one with a name. */
 export async function tokenHashOf(context: Context): Promise<ImportDeps['tokenHash']> {
   const { account, embedded } = await context.settings();
-  return account === null && !embedded ? context.tokenHash : null;
+  if (account !== null || embedded) return null;
+  return async (texts) => hashToken((await context.token()).reveal(), texts);
 }
 
 async function importDeps(options: ImportOptions, context: Context, scope: Scope | null) {
   await requireService(options, context);
   const settings = await context.settings();
   const { account, region, embedded, baseUrl, timeoutMs } = settings;
-  const isKnown = embedded || (baseUrl !== null && (account !== null || hasToken(settings)));
+  const isKnown = embedded || (baseUrl !== null && (account !== null || settings.token !== null));
   const { retries, retryDelayMs, maxRetryAfterMs } = options;
   const client = () => context.client({ retries, retryDelayMs, maxRetryAfterMs });
   const base_url = embedded ? (await client()).baseUrl : (baseUrl ?? '');

@@ -5,18 +5,17 @@ import { lookAt } from '../../engine/plan/look.js';
 import { filePlanOf, type PlannedInput, scanAll } from '../../engine/plan/plan.js';
 import type { Problem } from '../../engine/problems.js';
 import * as reading from '../../engine/read/index.js';
-import { type AnySource, expandInputs, shownInputs } from '../../engine/run/sources.js';
+import { type AnySource, shownInputs } from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
 import { count } from '../../engine/util/numbers.js';
 import { inOneLine } from '../advice/hint.js';
 import { shellWord } from '../advice/shell.js';
 import { warningText } from '../advice/words.js';
 import type { Context } from '../context.js';
-import { type LookOptions, sourceDeps, whileReading } from '../guide/inputs.js';
+import { type Deps, type LookOptions, sourcesOf, whileReading } from '../guide/inputs.js';
 import { mappingOf, saveMapping } from '../guide/mapping.js';
 import * as guide from '../guide/questions.js';
 import { given, OTHERS, SENDING, valuesOf } from '../options/index.js';
-import { stopOnSignal } from '../output/display.js';
 import { formOn, safeLine, safeMessage, writeJson, writeOut } from '../output/terminal.js';
 import { isAttended, nobodyToAsk } from '../prompts/index.js';
 import type { Spec } from './command.js';
@@ -30,7 +29,7 @@ type Inspected = Awaited<ReturnType<typeof inspect>>;
 export const command: Spec = {
   run: async ({ words: paths, flags }, context) => {
     const { importDefaults } = await context.settings();
-    const sources = await stopOnSignal(context, () => expandInputs(paths, sourceDeps(context)));
+    const sources = await sourcesOf(paths, context);
     const { writeMapping = null, force = false } = given(OTHERS, flags);
     const { chunkBytes } = valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults);
     const options = await readingOptions(shownInputs(paths), flags, importDefaults, context);
@@ -65,33 +64,18 @@ export const command: Spec = {
 
 /** Opens and scans the inputs as an import would, with a guess where that would ask. */
 const look = (sources: readonly AnySource[], how: LookOptions, isAsked: boolean, context: Context) =>
-  whileReading(context, async ({ fetch, pool, read }) => {
-    const opened: reading.OpenedInput[] = [];
-    for (const source of sources) {
-      const open = async (stop: AbortSignal) => {
-        const where = { ...(await fetch(source)), cwd: context.cwd, inputs: how.paths, guess: true };
-        return reading.openInput({ ...how, ...where }, stop);
-      };
-      opened.push(await read(source.path, open));
-    }
-    reading.checkOpened(opened, how);
-    const inspected: Inspected[] = [];
-    for (const input of opened)
-      inspected.push(await read(input.path, (signal) => inspect(input, how, { pool, signal })));
+  whileReading(context, async (reader) => {
+    const inputs = reader({ ...how, guess: true });
+    for (const source of sources) await inputs.open(source);
+    reading.checkOpened(inputs.opened, how);
+    const inspected = await inputs.each((opened, deps) => inspect(opened, how, deps));
     reading.checkScanned(inspected, how);
-    const found: guide.Found[] = [];
-    for (const { opened, scan, unclear = false } of isAsked ? inspected : []) {
-      const seen = await read(opened.path, (stop) => lookAt(opened, { scan, unclear }, stop));
-      found.push({ ...seen, known: false });
-    }
-    return { inspected, found };
+    const look = (opened: reading.OpenedInput, { signal }: Deps, at: number) =>
+      lookAt(opened, inspected[at]!, signal);
+    return { inspected, found: isAsked ? await inputs.each(look) : [] };
   });
 
-async function inspect(
-  opened: reading.OpenedInput,
-  { chunkBytes, paths, stated }: LookOptions,
-  deps: { pool: reading.Pool; signal: AbortSignal },
-) {
+async function inspect(opened: reading.OpenedInput, { chunkBytes, paths, stated }: LookOptions, deps: Deps) {
   /** The first 20. */
   const rejected: Rejection[] = [];
   const scanning = scanAll([opened], {

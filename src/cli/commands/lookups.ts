@@ -1,7 +1,8 @@
 /** `profiles lookups <list>`: prints a lookup list of the service (contract §5; spec: Endpoints 5 to 7). */
 import { LOOKUP_LISTS, type LookupList } from '../../engine/service/names.js';
-import { requireLookupBaseUrl } from '../settings/index.js';
-import { oneOf, waiting } from './command.js';
+import { requireHost } from '../settings/index.js';
+import { oneOf } from './command.js';
+import { waiting } from '../output/display.js';
 import { list } from './list.js';
 
 /** Fields of the records of each list, in the order of the spec. */
@@ -19,7 +20,7 @@ export const command = list(async ({ words: [word = ''] }, context) => {
   const hint = { all: `available lists: ${NAMES.join(', ')}`, before: 'profiles lookups ' };
   const name = known ?? (oneOf('list', word, NAMES, hint) as LookupList);
   const settings = await context.settings();
-  if (!settings.embedded) requireLookupBaseUrl(settings);
+  if (!settings.embedded) requireHost(settings, 'lookupBaseUrl');
   const client = await context.client({ onlyLookups: true });
   const what = name.replace('_', ' ');
   const { text, records } = await waiting(`reading ${what}`, context, (stop) => client.lookup(name, stop));

@@ -10,13 +10,12 @@ import { sameService } from '../../engine/state/access.js';
 import { databaseFile } from '../../engine/state/folder.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope, State } from '../../engine/state/state.js';
-import { nearest } from '../../engine/util/nearest.js';
 import type { Commands } from '../advice/commands.js';
 import { hinted, inOneLine } from '../advice/hint.js';
 import { errorWords, LIST_RUNS } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { type Facts, factsOf } from '../facts/index.js';
-import { usage } from '../options/index.js';
+import { didYouMean, usage } from '../options/index.js';
 import { resolveSettings, type Settings, stateName } from '../settings/index.js';
 
 /**
@@ -74,8 +73,7 @@ export const severalFit = (word: string, ids: readonly string[]): UsageError =>
 
 export function unknownRun(runs: readonly StoredRun[], id: string): UsageError {
   const ids = runs.map(({ run }) => run);
-  const like = nearest(id, ids);
-  return hinted(usage(`run "${id}" not found`), like ? `did you mean ${like}?` : LIST_RUNS);
+  return hinted(usage(`run "${id}" not found`), didYouMean(id, ids, LIST_RUNS));
 }
 
 /** The configured account in a scope; null if it has no name. */
@@ -152,10 +150,10 @@ export type Loaded = Awaited<ReturnType<typeof loaded>>;
  */
 export async function reportWriter(name: string, values: boolean, state: State, context: Context) {
   const { reportFile, storedSession } = await import('../output/html/page.js');
-  const write = reportFile(name, context);
+  const write = reportFile(name, values, context);
   return async ({ run, requests, facts, next }: Loaded): Promise<void> => {
     const about = { now: context.clock.now(), facts, requests, next };
-    await write(await storedSession(run, about, state), values ? 'full' : 'shared');
+    await write(await storedSession(run, about, state));
   };
 }
 

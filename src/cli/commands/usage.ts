@@ -1,8 +1,7 @@
 /** Help for those who typed something else: words and flags of other programs, and commander's errors. */
 import type { Command, CommanderError } from 'commander';
 import type { UsageError } from '../../engine/errors.js';
-import { nearest } from '../../engine/util/nearest.js';
-import { OPTIONS, pathOf, usage } from '../options/index.js';
+import { didYouMean, OPTIONS, pathOf, usage } from '../options/index.js';
 import { wordsOf } from './help-page.js';
 import TEXTS from './topics.json' with { type: 'json' };
 
@@ -10,8 +9,7 @@ const said = (texts: Readonly<Record<string, string>>, word: string): string | u
   Object.hasOwn(texts, word) ? texts[word] : undefined;
 
 export function unknownCommand(word: string, names: readonly string[]): UsageError {
-  const like = nearest(word, names);
-  const meant = like ? `did you mean "profiles ${like}"?` : 'see profiles --help';
+  const meant = didYouMean(word, names, 'see profiles --help', 'profiles ');
   return usage(`unknown command "${word}"`, said(TEXTS.commands, word) ?? meant);
 }
 

@@ -7,16 +7,15 @@
 import { AuthError, NotConfirmedError, ProfilesError } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { isKnownLayout } from '../../engine/plan/key-checks.js';
-import type { Look } from '../../engine/plan/look.js';
 import { checkOpened, type MappingFile, writtenFacts } from '../../engine/read/index.js';
-import { type AnySource, expandInputs } from '../../engine/run/sources.js';
+import type { AnySource } from '../../engine/run/sources.js';
 import { count } from '../../engine/util/numbers.js';
 import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { openPrompter } from '../prompts/index.js';
 import type { Prompter } from '../prompts/plain.js';
 import { askAll, askIdentity, invalidLines, planLines, type Rehearsal, withZone } from './ask.js';
-import { Inputs, type LookOptions, type Reading, sourceDeps, whileReading } from './inputs.js';
+import { type Inputs, type LookOptions, type Reader, sourcesOf, whileReading } from './inputs.js';
 import * as mappings from './mapping.js';
 import { type Found, type Given, identityQuestions, mappingQuestions } from './questions.js';
 
@@ -36,13 +35,13 @@ export interface Asked {
   rehearse(options: ImportOptions): Promise<Rehearsal>;
 }
 
-/** What reads inputs, and prompts, which are opened with the first question. */
-type How = Reading & { ask(): Promise<Prompter> };
+/** Prompts, which are opened with the first question. */
+type Ask = () => Promise<Prompter>;
 
-const looking = <T>(context: Context, work: (how: How) => Promise<T>): Promise<T> =>
-  whileReading(context, (reading) => {
+const looking = <T>(context: Context, work: (reader: Reader, ask: Ask) => Promise<T>): Promise<T> =>
+  whileReading(context, (reader) => {
     let prompter: Promise<Prompter> | undefined;
-    return work({ ...reading, ask: () => (prompter ??= openPrompter(context)) });
+    return work(reader, () => (prompter ??= openPrompter(context)));
   });
 
 /**
@@ -52,22 +51,21 @@ const looking = <T>(context: Context, work: (how: How) => Promise<T>): Promise<T
  * UsageError
  */
 export const guide = (asked: Asked, context: Context) =>
-  looking(context, async (how) => {
-    const sources = await expandInputs(asked.paths, sourceDeps(context));
+  looking(context, async (reader, ask) => {
+    const sources = await sourcesOf(asked.paths, context);
     const beside = asked.isMapped ? null : mappings.mappingBeside(sources, context.cwd);
-    if (beside !== null && (await new Inputs(asked.options, how, context).hasRejects(sources))) return null;
-    const isUsed =
-      beside !== null && (await (await how.ask()).confirm(`Use the mapping in ${beside}?`, true));
+    if (beside !== null && (await reader(asked.options).hasRejects(sources))) return null;
+    const isUsed = beside !== null && (await (await ask()).confirm(`Use the mapping in ${beside}?`, true));
     const used = isUsed ? { mapping: beside } : {};
     const { options, zone } = isUsed
-      ? await withZone((zone) => asked.remake({ ...used, ...zone }, null), how.ask)
+      ? await withZone((zone) => asked.remake({ ...used, ...zone }, null), ask)
       : asked;
     const flags = { ...used, ...asked.zone, ...zone };
-    const inputs = new Inputs(options, how, context);
+    const inputs = reader(options);
     for (const source of sources) if (!(await inputs.open(source))) return null;
     checkOpened(inputs.opened, options);
     const given = { ...asked.given, columns: asked.given.columns || isUsed };
-    const settled = await settle(inputs, given, how, (looks) => withKnown(looks, context));
+    const settled = await settle(inputs, given, ask, (looks) => withKnown(looks, context));
     const { mapping, isInvalid } = settled;
     const final = mapping === null ? options : await asked.remake(flags, mapping);
     const done = { flags, mapping };
@@ -77,7 +75,7 @@ export const guide = (asked: Asked, context: Context) =>
       const again = mappings.againFor({ ...done, saved: null, skipsInvalid: false });
       return { options: final, rehearsal: null, again, reads };
     }
-    return await finish({ asked, sources, final, done, reads }, await how.ask(), context);
+    return await finish({ asked, sources, final, done, reads }, await ask(), context);
   });
 
 /**
@@ -88,15 +86,12 @@ export const askMapping = (
   { paths, given, options }: Pick<Asked, 'paths' | 'given'> & { options: LookOptions },
   context: Context,
 ): Promise<MappingFile | null> =>
-  looking(context, async (how) => {
-    const inputs = new Inputs(options, how, context);
-    for (const source of await expandInputs(paths, sourceDeps(context)))
-      if (!(await inputs.open(source))) return null;
+  looking(context, async (reader, ask) => {
+    const inputs = reader(options);
+    for (const source of await sourcesOf(paths, context)) if (!(await inputs.open(source))) return null;
     checkOpened(inputs.opened, options);
-    return (await settle(inputs, given, how, async (looks) => unknown(looks))).mapping;
+    return (await settle(inputs, given, ask, async (looks) => looks)).mapping;
   });
-
-const unknown = (looks: readonly Look[]): Found[] => looks.map((look) => ({ ...look, known: false }));
 
 const stopsAtInvalid = ({ invalid, dryRun }: ImportOptions): boolean => invalid === 'none' && !dryRun;
 
@@ -104,8 +99,8 @@ const stopsAtInvalid = ({ invalid, dryRun }: ImportOptions): boolean => invalid 
 async function settle(
   inputs: Inputs,
   given: Given,
-  { ask }: How,
-  known: (looks: readonly Look[]) => Promise<Found[]>,
+  ask: Ask,
+  known: (looks: Found[]) => Promise<Found[]>,
 ): Promise<{ mapping: MappingFile | null; isInvalid: boolean }> {
   let found = await known(await inputs.looks());
   const identities = identityQuestions(found, given);
@@ -124,12 +119,12 @@ async function settle(
 }
 
 /** Finds out which inputs have only keys and types that the last imports of their kind had. */
-async function withKnown(looks: readonly Look[], context: Context): Promise<Found[]> {
+async function withKnown(looks: Found[], context: Context): Promise<Found[]> {
   const scope = await context.scope().catch((error: unknown) => {
     if (error instanceof AuthError) return null; // for a dry run
     throw error;
   });
-  if (scope === null) return unknown(looks);
+  if (scope === null) return looks;
   const { known } = await context.state();
   const found: Found[] = [];
   for (const look of looks) {

@@ -7,14 +7,25 @@ import type { Kind } from '../../engine/model.js';
 import { NUMBERS, type ReadOptions } from '../../engine/options.js';
 import { type Look, lookAt, scanFirst } from '../../engine/plan/look.js';
 import { likeliestCompany, notSpooled, type OpenedInput, openInput, Pool } from '../../engine/read/index.js';
-import { type AnySource, fetchSource, type Located, type SourceDeps } from '../../engine/run/sources.js';
+import {
+  type AnySource,
+  expandInputs,
+  fetchSource,
+  type Located,
+  type SourceDeps,
+} from '../../engine/run/sources.js';
 import { privateFolder } from '../../engine/util/private-folder.js';
 import type { Context } from '../context.js';
-import { stopOnSignal, whileWaiting } from '../output/display.js';
+import { stopOnSignal, waiting } from '../output/display.js';
 import { safeLine } from '../output/terminal.js';
 
-/** How inputs are read, and the maximum size of a request body, in bytes. */
-export type LookOptions = ReadOptions & { chunkBytes: number };
+/**
+ * How inputs are read, and the maximum size of a request body, in bytes. `guess`: nobody is asked, so what is open is
+ * guessed, and a rejects file is a file like any other.
+ */
+export type LookOptions = ReadOptions & { chunkBytes: number; guess?: true };
+/** What an input is worked on with. */
+export type Deps = { pool: Pool; signal: AbortSignal };
 
 /** Thrown to stop at a rejects file: the run that it came from says how it is read. */
 const REJECTS = new Error('a rejects file');
@@ -68,32 +79,36 @@ export class Inputs {
     }
   }
 
-  /** Looks at all inputs. */
-  async looks(): Promise<Look[]> {
-    const { chunkBytes } = this.options;
+  /** Works on one input after the other. */
+  async each<T>(work: (opened: OpenedInput, deps: Deps, at: number) => Promise<T>): Promise<T[]> {
     const { pool, read } = this.how;
-    const looks: Look[] = [];
-    for (const opened of this.opened) {
-      const look = async (signal: AbortSignal): Promise<Look> => {
-        const first = await scanFirst(opened, { chunkBytes, pool, signal });
-        return lookAt(first.opened, first, signal);
-      };
-      looks.push(await read(opened.path, look));
-    }
-    return looks;
+    const done: T[] = [];
+    for (const [at, opened] of this.opened.entries())
+      done.push(await read(opened.path, (signal) => work(opened, { pool, signal }, at)));
+    return done;
   }
 
-  #open(located: Located, more: Partial<LookOptions> & { guess?: boolean } = {}): Promise<OpenedInput> {
+  /** Looks at the first rows of all inputs. */
+  looks(): Promise<Look[]> {
+    const { chunkBytes } = this.options;
+    return this.each(async (whole, deps) => {
+      const first = await scanFirst(whole, { chunkBytes, ...deps });
+      return lookAt(first.opened, first, deps.signal);
+    });
+  }
+
+  #open(located: Located, more: Partial<LookOptions> = {}): Promise<OpenedInput> {
     const { options } = this;
     const rejects = (): never => {
       throw REJECTS;
     };
-    const about = { ...options, ...more, ...located, cwd: this.context.cwd, inputs: options.paths, rejects };
-    return this.how.read(located.path, (signal) => openInput(about, signal));
+    const about = { ...options, ...more, ...located, cwd: this.context.cwd, inputs: options.paths };
+    const asked = options.guess ? about : { ...about, rejects };
+    return this.how.read(located.path, (signal) => openInput(asked, signal));
   }
 }
 
-export interface Reading {
+interface Reading {
   /** Makes a private copy of an input that is no file. */
   fetch(source: AnySource): Promise<Located>;
   pool: Pool;
@@ -101,8 +116,11 @@ export interface Reading {
   read<T>(path: string, work: (stop: AbortSignal) => Promise<T>): Promise<T>;
 }
 
-/** Gives the work what reads inputs: a spool and threads. */
-export async function whileReading<T>(context: Context, work: (reading: Reading) => Promise<T>): Promise<T> {
+/** Makes inputs that are read with these options. */
+export type Reader = (options: LookOptions) => Inputs;
+
+/** Gives the work what reads inputs, with a spool and threads. */
+export async function whileReading<T>(context: Context, work: (reader: Reader) => Promise<T>): Promise<T> {
   let spool: string | undefined;
   const fetch = async (source: AnySource): Promise<Located> => {
     const { stateDir, timeoutMs } = await context.settings();
@@ -123,17 +141,20 @@ export async function whileReading<T>(context: Context, work: (reading: Reading)
     }
   };
   const pool = new Pool({ threads: Math.min(2, context.cores) });
-  const read: Reading['read'] = (path, of) =>
-    whileWaiting(`reading ${safeLine(path)}`, context, () => stopOnSignal(context, of));
+  const read: Reading['read'] = (path, of) => waiting(`reading ${safeLine(path)}`, context, of);
   try {
-    return await work({ fetch, pool, read });
+    return await work((options) => new Inputs(options, { fetch, pool, read }, context));
   } finally {
     await pool.close();
     if (spool !== undefined) await rm(spool, { recursive: true, force: true });
   }
 }
 
-export const sourceDeps = (context: Context, timeoutMs: number = NUMBERS.timeoutMs.default): SourceDeps => ({
+/** The inputs that are meant by what was typed. @throws InputError; InterruptedError */
+export const sourcesOf = (paths: readonly string[], context: Context): Promise<AnySource[]> =>
+  stopOnSignal(context, () => expandInputs(paths, sourceDeps(context)));
+
+const sourceDeps = (context: Context, timeoutMs: number = NUMBERS.timeoutMs.default): SourceDeps => ({
   ...context,
   random: Math.random,
   download: { timeoutMs, proxy: context.env },

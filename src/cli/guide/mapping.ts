@@ -8,7 +8,7 @@ import { basename, dirname, extname, join, resolve } from 'node:path';
 import { InputError, UsageError } from '../../engine/errors.js';
 import { COLUMN_TYPES, KINDS, type Kind, SOME_ZONE } from '../../engine/model.js';
 import { keyStyle, type MappingFile, type MappingSection } from '../../engine/read/index.js';
-import { type AnySource, expandInputs } from '../../engine/run/sources.js';
+import type { AnySource } from '../../engine/run/sources.js';
 import { noRoom, writeTrouble } from '../../engine/util/file-trouble.js';
 import { replaceFile } from '../../engine/util/replace-file.js';
 import type { Changes } from '../advice/commands.js';
@@ -16,7 +16,7 @@ import { type Call, type Command, hinted } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { OPTIONS, usage } from '../options/index.js';
-import { Inputs, type LookOptions, sourceDeps, whileReading } from './inputs.js';
+import { type LookOptions, sourcesOf, whileReading } from './inputs.js';
 import type { Answers, Found } from './questions.js';
 
 /** What the rows of an input are. */
@@ -239,7 +239,7 @@ export async function withBeside(
 ) {
   const code = error instanceof InputError ? error.problem?.code : undefined;
   if (!(error instanceof InputError) || !SAID.includes(code ?? '')) return error;
-  const sources = await expandInputs(paths, sourceDeps(context));
+  const sources = await sourcesOf(paths, context);
   const beside = mappingBeside(sources, context.cwd);
   const { hint } = errorWords(error, context.commands);
   const others = hint === undefined ? [] : [hint];
@@ -253,8 +253,8 @@ export async function withBeside(
 /** An import for each of several files; null if a mapping can be for all, or if one of them cannot be opened. */
 async function apart(sources: readonly AnySource[], options: LookOptions, context: Context) {
   if (sources.length < 2 || sources.some(({ from }) => from !== 'file')) return null;
-  return whileReading(context, async (how) => {
-    const inputs = new Inputs(options, how, context);
+  return whileReading(context, async (reader) => {
+    const inputs = reader(options);
     for (const source of sources) if (!(await inputs.open(source))) return null;
     const found = inputs.opened.map(({ path, kind, idColumn: id, companyIdColumn: company }) => {
       return { path, kind, id, company };

@@ -5,9 +5,7 @@ import type { Candidate, ColumnLook, Look, TypeChoice } from '../../engine/plan/
 import { keyStyle } from '../../engine/read/index.js';
 
 /** A look at an input, and whether this state has sent rows with its columns before. */
-export interface Found extends Look {
-  known: boolean;
-}
+export type Found = Look & { known?: boolean };
 
 /** What flags, mapping files, and config already decide. */
 export interface Given {

@@ -116,6 +116,13 @@ export const stopOnSignal = <T>(
     throw InterruptedError.of(stop, { hint });
   });
 
+/** Does work that may take long: a spinner shows what for, and a signal ends it. @throws InterruptedError */
+export const waiting = <T>(
+  text: string,
+  context: Parameters<typeof whileWaiting>[1] & { stop: AbortSignal },
+  work: (stop: AbortSignal) => Promise<T>,
+): Promise<T> => whileWaiting(text, context, () => stopOnSignal(context, work));
+
 const CSI = '\u001b[';
 const NO_WRAP = `${CSI}?7l`;
 const WRAP = `${CSI}?7h`;

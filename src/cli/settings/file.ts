@@ -12,7 +12,7 @@ import { readSmallFile } from '../../engine/util/read-small-file.js';
 import { replaceFile } from '../../engine/util/replace-file.js';
 import { hinted } from '../advice/hint.js';
 import { shellWord } from '../advice/shell.js';
-import { type ConfigFile, leaves, nearestKey } from './keys.js';
+import { type ConfigFile, keyHint, leaves } from './keys.js';
 import type { ReadConfig, SettingsWorld } from './sources.js';
 
 /**
@@ -124,10 +124,7 @@ async function parseConfig(path: string, raw: unknown): Promise<ConfigFile> {
   const at = issue.path.map(String);
   if (issue.code === 'unrecognized_keys') {
     const unknown = [...at, issue.keys[0]!];
-    const like = nearestKey(unknown);
-    throw new ConfigError(`${path}: unknown key "${unknown.join('.')}"`, {
-      hint: like ? `did you mean "${like}"?` : 'profiles help config lists the keys',
-    });
+    throw new ConfigError(`${path}: unknown key "${unknown.join('.')}"`, { hint: keyHint(unknown) });
   }
   const message = issue.code === 'invalid_key' ? issue.issues[0]!.message : issue.message;
   const reason = message.replace(/^Invalid (input|option): /, '');

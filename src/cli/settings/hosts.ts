@@ -1,9 +1,8 @@
 /** The account, the region, and its hosts. No host is built in (contract §2), so each of them has to be set. */
 import { ConfigError } from '../../engine/errors.js';
 import { parseHost } from '../../engine/service/address.js';
-import { nearest } from '../../engine/util/nearest.js';
 import { type Advice, type Call, hinted } from '../advice/hint.js';
-import { FLAGLESS, GLOBAL, spelled, usage } from '../options/index.js';
+import { didYouMean, FLAGLESS, GLOBAL, spelled, usage } from '../options/index.js';
 import { NAME, NAME_RULE } from './keys.js';
 import type { Found, Ignore, Section, Settings, Sources } from './sources.js';
 import * as sourced from './sources.js';
@@ -43,8 +42,7 @@ export function chooseRegion(sources: Sources): Found<string> {
  */
 function unknown(what: string, { value, origin }: Found<string>, known: string[], add: Advice): Error {
   const message = `unknown ${what} "${value}" (${origin})`;
-  const like = nearest(value, known);
-  const hint = like ? `did you mean "${like}"?` : NAME.test(value) ? add : NAME_RULE;
+  const hint = didYouMean(value, known, NAME.test(value) ? add : NAME_RULE);
   return hinted(origin.startsWith('flag ') ? usage(message) : new ConfigError(message), hint);
 }
 
@@ -101,34 +99,32 @@ export const regionsWithHost = (sections: readonly Section[]): string[] => {
 };
 
 /** How to set a host of a region, for the user to complete. */
-export const setHost = (region: string, key: 'base_url' | 'lookup_base_url'): Call => ({
+export const setHost = (region: string, key: (typeof HOSTS)[keyof typeof HOSTS]['key']): Call => ({
   run: ['config', 'set', `regions.${region}.${key}`, 'https://…'],
 });
 
-type Hosts = Pick<Settings, 'region' | 'baseUrl' | 'lookupBaseUrl' | 'otherRegions'>;
+/** The hosts of a region, and what each is called. */
+export const HOSTS = {
+  baseUrl: { key: 'base_url', name: 'host' },
+  lookupBaseUrl: { key: 'lookup_base_url', name: 'lookup host' },
+} as const;
+type Host = keyof typeof HOSTS;
 
 /** @throws ConfigError with the lines to type */
-export const requireBaseUrl = (settings: Hosts): string =>
-  settings.baseUrl ?? missingHost('host', settings, settings.otherRegions);
-
-/** @throws ConfigError with the lines to type */
-export const requireLookupBaseUrl = (settings: Hosts): string =>
-  settings.lookupBaseUrl ?? missingHost('lookup host', settings, []);
-
-/** @param others regions that have it */
-function missingHost(
-  what: string,
-  { region, baseUrl, lookupBaseUrl }: Hosts,
-  others: readonly string[],
-): never {
-  const flags = others.map((name) => `--region ${name}`).join(' or ');
-  const set = (key: Parameters<typeof setHost>[1], host: string | null): Call[] =>
-    host === null ? [setHost(region, key)] : [];
-  const [first, ...or] = [...set('base_url', baseUrl), ...set('lookup_base_url', lookupBaseUrl)];
+export function requireHost(
+  settings: Pick<Settings, 'region' | 'otherRegions' | Host>,
+  which: Host = 'baseUrl',
+): string {
+  const { region, otherRegions, [which]: found } = settings;
+  if (found !== null) return found;
+  const regions = which === 'baseUrl' ? otherRegions.map((name) => `--region ${name}`) : [];
+  const names = Object.keys(HOSTS) as Host[];
+  const missing = names.filter((name) => settings[name] === null);
+  const [first, ...or] = missing.map((name) => setHost(region, HOSTS[name].key));
   const these = or.length > 0 ? 'run these with the hosts' : 'run this with the host';
-  throw hinted(new ConfigError(`region "${region}" has no ${what}, and none is built in`), [
-    ...(flags === '' ? [] : [`use a region that has one: ${flags}`]),
-    { do: `${flags === '' ? '' : 'or '}${these} of your account`, ...first!, or },
+  throw hinted(new ConfigError(`region "${region}" has no ${HOSTS[which].name}, and none is built in`), [
+    ...(regions.length > 0 ? [`use a region that has one: ${regions.join(' or ')}`] : []),
+    { do: `${regions.length > 0 ? 'or ' : ''}${these} of your account`, ...first!, or },
     'or rehearse with --region sandbox',
   ]);
 }

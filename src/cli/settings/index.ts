@@ -12,7 +12,7 @@ import { findToken } from './token.js';
 const { asUsage, configLocation, find, inFile, setting, stateLocation, variable } = sourced;
 
 export * from './file.js';
-export { BUILT_IN_REGIONS, requireBaseUrl, requireLookupBaseUrl, setHost } from './hosts.js';
+export { BUILT_IN_REGIONS, HOSTS, requireHost, setHost } from './hosts.js';
 export * from './keys.js';
 export * from './sources.js';
 export * from './token.js';
@@ -24,11 +24,6 @@ export * from './token.js';
 export async function resolveSettings(world: SettingsWorld, flags: SettingsFlags): Promise<Settings> {
   const { value: path, origin } = configLocation(world, flags);
   const config = await readConfig(path, world, origin === 'default' ? undefined : origin);
-  return decideSettings({ world, flags, config });
-}
-
-/** Decides the settings, without I/O. @throws UsageError for a flag; ConfigError for the environment or the file */
-function decideSettings({ world, flags, config }: Omit<Sources, 'sections'>): Settings {
   const account = chooseAccount({ world, flags, config });
   const own = account && sourced.property(config.content.accounts, account.value);
   const top = { section: config.content, prefix: '' };
@@ -59,8 +54,6 @@ function decideSettings({ world, flags, config }: Omit<Sources, 'sections'>): Se
     lookupBaseUrl: lookup.value,
     otherRegions: regionsWithHost(sections).filter((name) => name !== region.value),
     token: token.value,
-    tokenCommand: token.command,
-    tokenFile: token.file,
     state: state.value,
     stateDir: stateDir.value,
     timeoutMs: timeout ? requestTimeout.type.read(timeout.value, setting(timeout)) : requestTimeout.default,

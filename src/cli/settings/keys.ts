@@ -4,7 +4,7 @@
 import { ConfigError } from '../../engine/errors.js';
 import { isObject } from '../../engine/util/json-object.js';
 import { nearest } from '../../engine/util/nearest.js';
-import { defaultOf, type Entry, OPTIONS } from '../options/index.js';
+import { defaultOf, didYouMean, type Entry, OPTIONS } from '../options/index.js';
 
 /** An option in the config file, and whether it is allowed only at the top or only in an account. */
 type KeyOption = Entry & { config: string; only?: 'top' | 'account' };
@@ -75,10 +75,7 @@ export function parseKey(name: string): Key {
   if (option) return { name, path, option, secret: option.config.split('.').at(-1) === 'token' };
   if (/^(accounts\.[^.]+\.)?regions\.sandbox\./.test(name))
     throw new ConfigError(`${name}: the sandbox is embedded and has no hosts to set`);
-  const like = nearestKey(path);
-  throw new ConfigError(`unknown key "${name}"`, {
-    hint: like ? `did you mean "${like}"?` : 'profiles help config lists the keys',
-  });
+  throw new ConfigError(`unknown key "${name}"`, { hint: keyHint(path) });
 }
 
 /** All keys and their options, with the names of the account and region in `path`, otherwise with `<name>`. */
@@ -95,9 +92,9 @@ function keysAt(path: readonly string[]): [key: string, option: KeyOption][] {
   return [...inSection('top', path, ''), ...ofAccount];
 }
 
-/** The known key that is most similar to an unknown one, with the names of its account and region. */
-export const nearestKey = (path: readonly string[]): string | undefined =>
-  nearest(path.join('.'), knownKeys(path));
+/** The hint for an unknown key: the most similar one, with the names of its account and region. */
+export const keyHint = (path: readonly string[]): string =>
+  didYouMean(path.join('.'), knownKeys(path), 'profiles help config lists the keys');
 
 /** All keys, with `<name>` for accounts and regions that `path` does not name. */
 export const knownKeys = (path: readonly string[] = []): string[] => keysAt(path).map(([key]) => key);

@@ -43,12 +43,11 @@ export interface Settings {
   lookupBaseUrl: string | null;
   /** Other regions of the config file that have a host. */
   otherRegions: readonly string[];
-  /** Null if there is none, and for region `sandbox`, to which a real token is never sent. */
-  token: Secret | null;
-  /** A program that prints the token on its first line. It runs when a token is needed. If it is set, `token` is null. */
-  tokenCommand: { words: readonly string[]; origin: string } | null;
-  /** The file that holds the token. It is read when a token is needed. If it is set, `token` is null. */
-  tokenFile: { path: string; origin: string } | null;
+  /**
+   * The token, or what has it when it is needed: a program that prints it on its first line, or a file. Null if there is
+   * none, and for region `sandbox`, to which a real token is never sent.
+   */
+  token: Secret | { words: readonly string[] } | { path: string } | null;
   /** Where runs, jobs, and fingerprints are: a folder, or a URL that may contain a password. */
   state: { kind: 'sqlite'; folder: string } | { kind: 'postgres'; url: Secret };
   /** The folder for this machine's own files: spooled inputs and the sandbox's data. */

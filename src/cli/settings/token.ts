@@ -10,15 +10,19 @@ import { FLAGLESS } from '../options/index.js';
 import { readPath } from '../options/types.js';
 import { refuseExposed } from './file.js';
 import { TOKEN_KEYS } from './keys.js';
-import type { CommandWorld, Ignore, Settings, SettingsWorld, Sources } from './sources.js';
-import { inFile, placeOf, readToken, type Secret, variable } from './sources.js';
+import type { CommandWorld, Found, Ignore, Settings, SettingsWorld, Sources } from './sources.js';
+import { inFile, placeOf, readToken, Secret, variable } from './sources.js';
+
+type Token = Settings['token'];
 
 /** The token of the settings, or the program or file that has it. @throws ConfigError if there are two */
-export function findToken({ world, flags, config, sections }: Sources, region: string, ignore: Ignore) {
-  const none = { value: null, command: null, file: null };
+export function findToken(
+  { world, flags, config, sections }: Sources,
+  region: string,
+  ignore: Ignore,
+): Found<Token> {
   // The sandbox uses a token made for this process, so the settings must not contain a real one.
-  if (region === 'sandbox') return { ...none, origin: 'embedded' };
-  const fileAt = (path: string, origin: string) => ({ ...none, origin, file: { path, origin } });
+  if (region === 'sandbox') return { value: null, origin: 'embedded' };
   // Only the first section counts: the token at the top belongs to no account, or to another one.
   const own = { config, sections: sections.slice(0, 1) };
   const regional = inFile(own, `regions.${region}.token`);
@@ -28,8 +32,9 @@ export function findToken({ world, flags, config, sections }: Sources, region: s
     const file = variable(world, inAFile);
     if (token && file)
       throw new ConfigError(`${inPlain} and ${inAFile} are both set`, { hint: 'unset one of them' });
-    if (token) return { ...none, value: token, origin: `environment ${inPlain}` };
-    if (file) return fileAt(resolve(world.cwd, readPath(file, inAFile)), `environment ${inAFile}`);
+    if (token) return { value: token, origin: `environment ${inPlain}` };
+    const path = file && resolve(world.cwd, readPath(file, inAFile));
+    if (path) return { value: { path }, origin: `environment ${inAFile}` };
   } else {
     const flag = flags.account === undefined ? `--region ${flags.region}` : `--account ${flags.account}`;
     for (const name of [inPlain, inAFile]) ignore(name, `${flag} brings its own token`);
@@ -38,7 +43,7 @@ export function findToken({ world, flags, config, sections }: Sources, region: s
     ? [regional]
     : TOKEN_KEYS.flatMap((key) => inFile<string | string[]>(own, key) ?? []);
   const [one, other] = found.map((each) => placeOf(each).slice(config.path.length + 2));
-  if (one === undefined) return { ...none, origin: 'not set' };
+  if (one === undefined) return { value: null, origin: 'not set' };
   if (other !== undefined) {
     throw hinted(new ConfigError(`${config.path}: ${one} and ${other} are both set`), {
       do: 'keep one of them; remove the other',
@@ -47,17 +52,11 @@ export function findToken({ world, flags, config, sections }: Sources, region: s
     });
   }
   const { value, origin } = found[0]!;
-  if (typeof value !== 'string') return { ...none, origin, command: { words: value, origin } };
-  if (one.endsWith('token_file')) return fileAt(resolve(dirname(config.path), value), origin);
+  if (typeof value !== 'string') return { value: { words: value }, origin };
+  if (one.endsWith('token_file')) return { value: { path: resolve(dirname(config.path), value) }, origin };
   const token = readToken(value, placeOf(found[0]!));
-  return { ...none, value: token, origin: token ? origin : 'not set' };
+  return { value: token, origin: token ? origin : 'not set' };
 }
-
-type TokenSettings = Pick<Settings, 'token' | 'tokenCommand' | 'tokenFile'>;
-
-/** Whether there is a token, or a program or file that has one. */
-export const hasToken = ({ token, tokenCommand, tokenFile }: TokenSettings): boolean =>
-  token !== null || tokenCommand !== null || tokenFile !== null;
 
 /** Where the token came from, if the region that a flag chose has none of its own. */
 export function tokenFrom({ embedded, origins }: Pick<Settings, 'embedded' | 'origins'>): string | undefined {
@@ -68,13 +67,13 @@ export function tokenFrom({ embedded, origins }: Pick<Settings, 'embedded' | 'or
 
 /** The token; may run `token_command`, or read `token_file`. @throws AuthError (exit 4) that lists the ways to provide one */
 export async function requireToken(
-  settings: TokenSettings & Pick<Settings, 'account' | 'configPath' | 'origins'>,
+  { token, account, origins, configPath }: Pick<Settings, 'token' | 'account' | 'configPath' | 'origins'>,
   world: CommandWorld & Pick<SettingsWorld, 'platform'>,
 ): Promise<Secret> {
-  const { token, tokenCommand, tokenFile, account, origins, configPath } = settings;
-  if (token) return token;
-  if (tokenCommand) return runTokenCommand(tokenCommand, dirname(configPath), world);
-  if (tokenFile) return readTokenFile(tokenFile, world);
+  if (token instanceof Secret) return token;
+  const origin = origins.token!;
+  if (token && 'words' in token) return runTokenCommand(token.words, origin, dirname(configPath), world);
+  if (token) return readTokenFile(token.path, origin, world);
   const key = account === null ? 'token' : `accounts.${account}.token`;
   const whose = account === null ? '' : ` for account "${account}"`;
   // If a flag or a stored run chose the account, PROFILES_TOKEN is ignored, so the hint does not name it.
@@ -91,7 +90,8 @@ export async function requireToken(
  * @throws ConfigError if the file cannot be read, is empty, or can be read by other users; InterruptedError
  */
 async function readTokenFile(
-  { path, origin }: NonNullable<Settings['tokenFile']>,
+  path: string,
+  origin: string,
   { platform, stop }: Pick<SettingsWorld, 'platform' | 'stop'>,
 ): Promise<Secret> {
   let text: string;
@@ -150,7 +150,8 @@ async function outcomeOf(program: string, args: string[], env: SettingsWorld['en
  * InterruptedError
  */
 async function runTokenCommand(
-  { words: [given = '', ...args], origin }: NonNullable<Settings['tokenCommand']>,
+  [given = '', ...args]: readonly string[],
+  origin: string,
   folder: string,
   { env, clock, stop }: CommandWorld,
 ): Promise<Secret> {

@@ -110,7 +110,7 @@ export async function scanFirst(
 /** Looks at the values of the first rows. @param scan of these rows, or of more @throws InputError; the signal's reason when aborted */
 export async function lookAt(
   input: OpenedInput,
-  { scan, unclear }: { scan: Scan; unclear: boolean },
+  { scan, unclear = false }: { scan: Scan; unclear?: boolean },
   signal: AbortSignal,
 ): Promise<Look> {
   const { path, kind, idColumn, companyIdColumn, rules } = input;

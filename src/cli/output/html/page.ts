@@ -141,12 +141,16 @@ function overview({ facts, plan, service, run, failure, ...session }: Session, f
 /**
  * Checks the file before anything is sent. It may be new or empty, or an earlier report: an input, a mapping file, or a
  * result is never replaced.
- * @param name as given on the command line
+ * @param name as given on the command line @param values whether it may contain cells
  * @returns what writes a report to it, with mode 0600, because it has names of files, columns, and accounts, and says so.
  * It throws OutputError
  * @throws UsageError
  */
-export function reportFile(name: string, { cwd, stderr, flags }: Pick<Context, 'cwd' | 'stderr' | 'flags'>) {
+export function reportFile(
+  name: string,
+  values: boolean,
+  { cwd, stderr, flags }: Pick<Context, 'cwd' | 'stderr' | 'flags'>,
+) {
   const refuse = (message: string, hint: string): never => {
     throw new UsageError(message, { hint });
   };
@@ -157,8 +161,8 @@ export function reportFile(name: string, { cwd, stderr, flags }: Pick<Context, '
   const trouble = (): string | null => obstacle(path, { name: 'a report', isOne });
   const why = trouble();
   if (why !== null) refuse(`--report: ${name} cannot be written: ${why}`, 'choose another name');
-  return async (session: Session, form: Form): Promise<void> => {
-    const page = reportPage(session, form);
+  return async (session: Session): Promise<void> => {
+    const page = reportPage(session, values ? 'full' : 'shared');
     const late = trouble(); // the import itself may have written a file with this name
     if (late !== null) throw new OutputError(name, new Error(late));
     await replaceFile(path, page).catch((error: NodeJS.ErrnoException) => {
