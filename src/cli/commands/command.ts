@@ -1,9 +1,11 @@
 /** A command is data: its words, examples, and what it runs. Its flags are in the table (`src/cli/options`). */
+
 import type { Command } from 'commander';
 import type { ExitCode } from '../../engine/errors.js';
+import { didYouMean } from '../../engine/util/nearest.js';
 import { type Advice, hintText } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { declareOptions, didYouMean, type Flags, pathOf, usage } from '../options/index.js';
+import { declareOptions, type Flags, pathOf, usage } from '../options/index.js';
 import { safeHint, writeJson, writeOut } from '../output/terminal.js';
 import TEXTS from './commands.json' with { type: 'json' };
 

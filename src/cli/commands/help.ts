@@ -1,6 +1,7 @@
 /** `profiles help [command or topic]`: the same as `--help`, plus topics that belong to no single command. */
+import { didYouMean } from '../../engine/util/nearest.js';
 import { OPTIONS as FAULT_OPTIONS, FAULTS, WHEN } from '../../sandbox/faults.js';
-import { didYouMean, OPTIONS, usage } from '../options/index.js';
+import { OPTIONS, usage } from '../options/index.js';
 import { twoColumns } from '../output/width.js';
 import { KEYS, sentence } from '../settings/index.js';
 import { print, type Spec, type Tree } from './command.js';

@@ -3,9 +3,9 @@ import { KINDS, type Kind, SINGULAR } from '../../engine/model.js';
 import { count } from '../../engine/util/numbers.js';
 import type { Context } from '../context.js';
 import { usage } from '../options/index.js';
-import { ago, pick } from '../output/records.js';
-import { type Line } from './command.js';
 import { waiting } from '../output/display.js';
+import { ago, pick } from '../output/records.js';
+import type { Line } from './command.js';
 import { type List, type Listing, list } from './list.js';
 import { someOf, stateToRead } from './recorded.js';
 

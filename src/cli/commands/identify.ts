@@ -8,10 +8,10 @@ import { isObject } from '../../engine/util/json-object.js';
 import { count } from '../../engine/util/numbers.js';
 import { shellWord } from '../advice/shell.js';
 import { COLUMNS, engineValues, given, OTHERS, RETRYING, usage, waitingIn } from '../options/index.js';
+import { waiting } from '../output/display.js';
 import { fieldsOn } from '../output/records.js';
 import { safeLine } from '../output/terminal.js';
 import { type Flags, print, type Spec } from './command.js';
-import { waiting } from '../output/display.js';
 import { confirmation, whereTo } from './confirm.js';
 
 export const command: Spec = { commands: { company: identifyOf('companies'), user: identifyOf('users') } };

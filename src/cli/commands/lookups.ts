@@ -1,8 +1,8 @@
 /** `profiles lookups <list>`: prints a lookup list of the service (contract §5; spec: Endpoints 5 to 7). */
 import { LOOKUP_LISTS, type LookupList } from '../../engine/service/names.js';
+import { waiting } from '../output/display.js';
 import { requireHost } from '../settings/index.js';
 import { oneOf } from './command.js';
-import { waiting } from '../output/display.js';
 import { list } from './list.js';
 
 /** Fields of the records of each list, in the order of the spec. */

@@ -1,4 +1,5 @@
 /** What the state has recorded: where it is, its runs and jobs by their ids, and the service that each was sent to. */
+
 import { existsSync } from 'node:fs';
 import { basename, resolve } from 'node:path';
 import { ConfigError, StateError, UsageError } from '../../engine/errors.js';
@@ -10,12 +11,13 @@ import { sameService } from '../../engine/state/access.js';
 import { databaseFile } from '../../engine/state/folder.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { Scope, State } from '../../engine/state/state.js';
+import { didYouMean } from '../../engine/util/nearest.js';
 import type { Commands } from '../advice/commands.js';
 import { hinted, inOneLine } from '../advice/hint.js';
 import { errorWords, LIST_RUNS } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { type Facts, factsOf } from '../facts/index.js';
-import { didYouMean, usage } from '../options/index.js';
+import { usage } from '../options/index.js';
 import { resolveSettings, type Settings, stateName } from '../settings/index.js';
 
 /**

@@ -15,6 +15,7 @@ import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { documentOf } from '../facts/index.js';
 import { isShown } from '../facts/session.js';
+import TEXTS from '../facts/texts.json' with { type: 'json' };
 import { given, LISTING, OTHERS, reportOf, SENDING, usage } from '../options/index.js';
 import { fieldsOn, type ListRecord, Names } from '../output/records.js';
 import { nextLines } from '../output/summary.js';
@@ -133,7 +134,8 @@ async function show(found: recorded.Loaded, context: Context): Promise<void> {
     jobs: jobsOf(requests, paths),
     summary: facts && summary,
   };
-  const stopped = status === 'stopped' && ended_by ? (ENDED_BY[ended_by] ?? ended_by) : null;
+  const words: Readonly<Record<string, string>> = TEXTS.ended_by;
+  const stopped = status === 'stopped' && ended_by ? (words[ended_by] ?? ended_by) : null;
   const reason = status === 'crashed' ? 'its process died' : stopped;
   const rejects = run.inputs.flatMap(({ rejects_file }) => rejects_file ?? []);
   const detail = {
@@ -160,14 +162,3 @@ function requestRecord(request: RequestRecord, paths: readonly string[]): Record
     reason: isLeftOut ? sentLaterReason(request) : (request.reason ?? failureReason(job ?? {})),
   };
 }
-
-/** Why a run stopped, in words. */
-const ENDED_BY: Readonly<Record<string, string>> = {
-  unauthorised: 'the token was refused',
-  network: 'the service could not be reached',
-  service: 'the service refused a request, or failed',
-  contract: 'the service answered what its specification does not allow',
-  locked: 'another import took over',
-  state: 'the state could not be written',
-  output: 'the output could not be written',
-};

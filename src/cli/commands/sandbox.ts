@@ -11,7 +11,7 @@ import * as embedded from '../../sandbox/index.js';
 import { openSandboxData } from '../../sandbox/world.js';
 import { shellWord } from '../advice/shell.js';
 import { type Context, EMBEDDED } from '../context.js';
-import { given, SANDBOX, SANDBOX_REGION, usage, valuesOf } from '../options/index.js';
+import { given, OTHERS, SANDBOX, usage, valuesOf } from '../options/index.js';
 import { fieldsOn, type ListRecord } from '../output/records.js';
 import { writeJson, writeOut } from '../output/terminal.js';
 import { resolveSettings, type SettingsFlags } from '../settings/index.js';
@@ -118,7 +118,7 @@ async function dataFolder(flags: Flags, context: Context): Promise<string> {
 
 /** `--region-of` or `--region`. Environment and config file are not read: they do not affect the sandbox. */
 function regionIn(flags: Flags, context: Context): embedded.Region {
-  const { regionOf } = given(SANDBOX_REGION, flags);
+  const { regionOf } = given(OTHERS, flags);
   // Imports with `--region sandbox` go to the default region of the sandbox, so it means that region here.
   const region = context.flags.region === 'sandbox' ? undefined : context.flags.region;
   if (regionOf !== undefined && region !== undefined && region !== regionOf)

@@ -1,7 +1,9 @@
 /** Help for those who typed something else: words and flags of other programs, and commander's errors. */
+
 import type { Command, CommanderError } from 'commander';
 import type { UsageError } from '../../engine/errors.js';
-import { didYouMean, OPTIONS, pathOf, usage } from '../options/index.js';
+import { didYouMean } from '../../engine/util/nearest.js';
+import { OPTIONS, pathOf, usage } from '../options/index.js';
 import { wordsOf } from './help-page.js';
 import TEXTS from './topics.json' with { type: 'json' };
 

@@ -1,10 +1,11 @@
 /** How an import ended and why, what becomes of its rows, and where they are. */
 import { type PlanChanges, type PlanTotals, ROW_CLASSES } from '../../engine/model/plan-changes.js';
-import type { FilePlan, FileRange, Plan, RowCounts, RunStatus, Summary } from '../../engine/model.js';
+import type { FilePlan, FileRange, Plan, RowCounts, Summary } from '../../engine/model.js';
 import { statusLine } from '../../engine/service/reply.js';
 import { count, grouped, lineRange, roughly } from '../../engine/util/numbers.js';
 import { formatSize } from '../../engine/util/size.js';
 import { suggestedLines } from '../advice/input-words.js';
+import TEXTS from './texts.json' with { type: 'json' };
 
 /** How well something went. A word or a sign always says the same as its color. */
 export type Tone = 'good' | 'warn' | 'bad' | 'none';
@@ -13,22 +14,6 @@ export type Tone = 'good' | 'warn' | 'bad' | 'none';
 export const toneOf = (status: string): Tone =>
   status === 'completed' ? 'good' : status === 'failed' ? 'bad' : 'none';
 
-const OUTCOMES: Record<RunStatus, [tone: Tone, words: string]> = {
-  completed: ['good', 'completed'],
-  submitted: ['good', 'accepted; the jobs continue'],
-  planned: ['good', 'planned; nothing was sent'],
-  rejected: ['bad', 'nothing was sent: rows are invalid'],
-  held: ['bad', 'held back; nothing was sent'],
-  partial: ['warn', 'partially completed'],
-  failed: ['bad', 'a job failed'],
-  stopped: ['bad', 'stopped early'],
-  timed_out: ['warn', 'timed out; the jobs continue'],
-  interrupted: ['warn', 'interrupted'],
-};
-
-/** A wait that ended before the first request did. */
-const NOTHING_SENT = ['warn', 'timed out; nothing was sent'] as const;
-
 /** Whether there is only a plan, and nothing was sent. */
 export const isOnlyPlanned = (status: string): boolean => status === 'planned' || status === 'held';
 
@@ -36,10 +21,11 @@ export const isOnlyPlanned = (status: string): boolean => status === 'planned' |
 export function outcomeOf(summary: Summary) {
   const { status, rows, requests } = summary;
   const isUnsent = status === 'timed_out' && requests === 0 && !rows.unknown;
-  const [tone, words] = isUnsent ? NOTHING_SENT : OUTCOMES[status];
+  // A wait may end before the first request does.
+  const { tone, words } = TEXTS.outcomes[isUnsent ? 'nothing_sent' : status];
   // A dry run that would reject rows is not a success.
   const isBad = status === 'planned' && rows.rejected > 0;
-  return { tone: isBad ? ('bad' as const) : tone, words, why: whyOf(summary) };
+  return { tone: isBad ? 'bad' : (tone as Tone), words, why: whyOf(summary) };
 }
 
 /** What exit codes 5 and 9 mean for this result. */
@@ -48,19 +34,15 @@ export function whyOf({ status, rows, jobs, not_sent, plan }: Summary): string {
     const { changed = 0, new: added = 0 } = plan?.changes ?? {};
     return `${grouped(added + changed)} of ${count(rows.read, 'row')} are new or changed, more than --max-changed allows`;
   }
-  if (status === 'planned') return 'some rows would be rejected';
-  if (status === 'rejected') return 'some rows were rejected';
-  if (rows.unknown) return 'some rows may have arrived, and were not sent again';
-  if (rows.unsent) return 'some rows were not sent, since others sent their identifiers later';
-  if (rows.rejected > 0) return 'some rows were rejected';
-  if (jobs.some((job) => job.status === 'failed'))
-    return 'some rows of failed jobs were not sent again, since others sent their identifiers later';
-  if (not_sent !== undefined) return 'valid rows of an earlier import were not sent';
-  const isShort = rows.completed < rows.submitted && jobs.some(isCompletedShort);
-  if (isShort) return 'a job completed fewer rows than it was sent';
-  return jobs.some((job) => job.status === 'unknown')
-    ? 'some rows were accepted, but the service no longer knows their job'
-    : 'some rows were accepted, but the reply names no job to follow';
+  const { why } = TEXTS;
+  if (status === 'planned' || status === 'rejected') return why[status];
+  if (rows.unknown) return why.unknown;
+  if (rows.unsent) return why.unsent;
+  if (rows.rejected > 0) return why.rejected;
+  if (jobs.some((job) => job.status === 'failed')) return why.job_failed;
+  if (not_sent !== undefined) return why.not_sent;
+  if (rows.completed < rows.submitted && jobs.some(isCompletedShort)) return why.short;
+  return jobs.some((job) => job.status === 'unknown') ? why.job_unknown : why.untraceable;
 }
 
 /** Whether a completed job completed fewer rows than it has. */
@@ -69,28 +51,17 @@ export const isCompletedShort = ({ status, completed_rows, total_rows }: Summary
 
 type RowFact = ReturnType<typeof rowFacts>[number];
 
-const CLASSES: readonly [name: keyof RowCounts, title: string, means: string][] = [
-  ['filtered', 'Filtered', 'left out on request'],
-  ['rejected', 'Rejected', 'invalid, or refused by the service'],
-  ['merged', 'Merged', 'merged into an earlier row of the same identifier'],
-  ['unchanged', 'Unchanged', 'left out: the service already has them'],
-  ['submitted', 'Submitted', 'accepted, and not reported completed'],
-  ['completed', 'Completed', 'sent, and their job reported them completed'],
-  ['unknown', 'Unknown', 'may have arrived, and not sent again'],
-  ['unsent', 'Unsent', 'not sent'],
-];
-const TO_SEND = { title: 'To send', means: 'an import would send them' };
-
 /**
  * Each class of rows that this import has, and what became of these. `alone`: those of them that are in no other class,
  * numbers which add up to the rows read. @param isPlan whether nothing was sent yet
  */
 export const rowFacts = (rows: RowCounts, isPlan: boolean) =>
-  CLASSES.flatMap(([name, title, means]) => {
+  Object.entries(TEXTS.rows).flatMap(([of, texts]) => {
+    const name = of as keyof typeof TEXTS.rows;
     const own = rows[name];
     if (own === undefined) return [];
     const alone = name === 'submitted' ? own - rows.completed : own;
-    return [{ name, title, means, rows: own, alone, ...(isPlan && name === 'unsent' && TO_SEND) }];
+    return [{ name, ...(isPlan && name === 'unsent' ? TEXTS.to_send : texts), rows: own, alone }];
   });
 
 /** `1,000 read = 3 rejected + 997 submitted (990 completed)`; classes without rows are left out. */

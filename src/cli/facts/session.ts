@@ -1,7 +1,7 @@
 /** What a page says about a run, from the events of an import or from what the state recorded. */
 
 import { ProfilesError } from '../../engine/errors.js';
-import { placeOf, type RequestRecord, type RequestState } from '../../engine/model/requests.js';
+import { placeOf, type RequestRecord } from '../../engine/model/requests.js';
 import { type Plan, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
 import { failureReason, isFinal, isShort } from '../../engine/service/names.js';
 import type { StoredRun } from '../../engine/state/runs.js';
@@ -12,6 +12,7 @@ import type { Step } from '../advice/next.js';
 import { errorWords } from '../advice/words.js';
 import type { Facts, Told } from './index.js';
 import { namesIn, type Text, Texts, type Tone, toneOf } from './outcome.js';
+import TEXTS from './texts.json' with { type: 'json' };
 
 /** Start and end, in milliseconds since 1970. */
 export type Span = readonly [from: number, until: number];
@@ -115,21 +116,6 @@ const seenOf = async (state: State, run: string): Promise<Session['seen']> =>
 
 export type RequestFact = ReturnType<typeof requestFacts>[number];
 
-/** The words for requests without a job. */
-const STATES: Record<RequestState, [words: string, tone: Tone]> = {
-  intent: ['sent; no reply recorded', 'warn'],
-  unknown: ['sent; reply lost', 'warn'],
-  acknowledged: ['accepted', 'none'],
-  settled: ['accepted; no job to follow', 'warn'],
-  rejected: ['refused; rows rejected', 'bad'],
-  withdrawn: ['not sent', 'warn'],
-  waiting: ['to be sent', 'none'],
-  refused: ['refused', 'bad'],
-  divided: ['split without being sent', 'none'],
-  failed: ['given up', 'bad'],
-  unsent: ['given up', 'bad'],
-};
-
 /** Whether there is anything to say about a request. */
 export const isShown = ({ rows, left_out }: RequestRecord): boolean => rows > 0 || left_out > 0;
 
@@ -158,7 +144,9 @@ export function requestFacts({ requests, paths, seen, waits, plan }: Session) {
 }
 
 function wordsFor({ job, state, rows }: RequestRecord): [words: string, tone: Tone] {
-  if (!job) return rows === 0 ? ['sent later by another run', 'warn'] : STATES[state];
+  if (!job && rows === 0) return ['sent later by another run', 'warn'];
+  const { words, tone } = TEXTS.requests[state];
+  if (!job) return [words, tone as Tone];
   if (state === 'rejected') return [`${job.status}; rows rejected`, 'bad'];
   return isShort(job, rows) ? [`${job.status}, short`, 'warn'] : [job.status, toneOf(job.status)];
 }

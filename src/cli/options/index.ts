@@ -32,7 +32,6 @@ const GROUPS: readonly Group[] = [
   { heading: null, commands: [], options: others.UNLOCK },
   { heading: 'Results', commands: LISTS, options: { ...others.RESULT, ...others.LISTING } },
   { heading: null, commands: ['sandbox'], options: others.SANDBOX },
-  { heading: null, commands: ['sandbox list', 'sandbox show'], options: others.SANDBOX_REGION },
 ];
 
 export const OPTIONS: readonly Entry[] = GROUPS.flatMap(entriesOf);

@@ -1,18 +1,11 @@
 /** How an option is described in the table, and how its values are read. */
 import { UsageError } from '../../engine/errors.js';
 import { NUMBERS, type NumberOption } from '../../engine/options.js';
-import { nearest } from '../../engine/util/nearest.js';
 import TEXTS from './texts.json' with { type: 'json' };
 import { countType, duration, SIZE_TYPE, type Type } from './types.js';
 
 /** A mistake of whoever typed the command. */
 export const usage = (message: string, hint?: string): UsageError => new UsageError(message, { hint });
-
-/** The hint for a word that is none of these names: the one that is most like it, or what else helps. */
-export function didYouMean<T>(word: string, names: Iterable<string>, otherwise: T, before = ''): string | T {
-  const like = nearest(word, names);
-  return like === undefined ? otherwise : `did you mean "${before}${like}"?`;
-}
 
 /** Flags as commander returns them, by camelCase name. */
 export type Flags = Record<string, unknown>;

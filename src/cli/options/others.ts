@@ -99,6 +99,10 @@ export const OTHERS = {
   company: row(text('id'), { commands: ['identify user'] }),
   writeMapping: row(path('file'), { commands: ['inspect'] }),
   force: row(FLAG, { needs: '--write-mapping', commands: ['inspect'] }),
+  regionOf: row(word('region', ['default', 'eu']), {
+    default: 'default',
+    commands: ['sandbox list', 'sandbox show'],
+  }),
   line: row(text('text'), { hidden: true, commands: ['completion complete'] }),
 } as const satisfies Table;
 
@@ -135,11 +139,4 @@ export const SANDBOX = {
   fault: row(text('spec'), { repeatable: true }),
   seed: row(countType(), { tier: 2, default: 1 }),
   lookups: row(path('file'), { tier: 2 }),
-} as const satisfies Table;
-
-export const SANDBOX_REGION = {
-  regionOf: row(word('region', ['default', 'eu']), {
-    default: 'default',
-    commands: ['sandbox list', 'sandbox show'],
-  }),
 } as const satisfies Table;

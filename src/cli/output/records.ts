@@ -1,10 +1,11 @@
 /** Records from the service or the state: as text, CSV, and JSON Lines, which of them are shown, and how old
  * they are. */
+import { UsageError } from '../../engine/errors.js';
 import type { Job } from '../../engine/service/contract.js';
 import { formatDuration } from '../../engine/util/duration.js';
+import { didYouMean } from '../../engine/util/nearest.js';
 import { grouped } from '../../engine/util/numbers.js';
 import { toneOf } from '../facts/outcome.js';
-import { didYouMean, usage } from '../options/index.js';
 import type { Env, OutputFlags, Styles, TextStream } from './terminal.js';
 import { safeLine, styleOf, stylesOn } from './terminal.js';
 
@@ -81,7 +82,7 @@ export function select(
   const known = (key: string, flag: string): string => {
     if (records.length === 0 || fields.includes(key)) return key;
     const all = `available fields: ${fields.join(', ')}`;
-    throw usage(`${flag}: unknown field "${key}"`, didYouMean(key, fields, all));
+    throw new UsageError(`${flag}: unknown field "${key}"`, { hint: didYouMean(key, fields, all) });
   };
   const columns = selection.columns?.map((key) => known(key, '--columns')) ?? fields;
   const wanted = selection.filter ?? [];

@@ -1,8 +1,10 @@
 /** The account, the region, and its hosts. No host is built in (contract §2), so each of them has to be set. */
+
 import { ConfigError } from '../../engine/errors.js';
 import { parseHost } from '../../engine/service/address.js';
+import { didYouMean } from '../../engine/util/nearest.js';
 import { type Advice, type Call, hinted } from '../advice/hint.js';
-import { didYouMean, FLAGLESS, GLOBAL, spelled, usage } from '../options/index.js';
+import { FLAGLESS, GLOBAL, spelled, usage } from '../options/index.js';
 import { NAME, NAME_RULE } from './keys.js';
 import type { Found, Ignore, Section, Settings, Sources } from './sources.js';
 import * as sourced from './sources.js';

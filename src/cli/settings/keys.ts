@@ -3,8 +3,8 @@
  */
 import { ConfigError } from '../../engine/errors.js';
 import { isObject } from '../../engine/util/json-object.js';
-import { nearest } from '../../engine/util/nearest.js';
-import { defaultOf, didYouMean, type Entry, OPTIONS } from '../options/index.js';
+import { didYouMean, nearest } from '../../engine/util/nearest.js';
+import { defaultOf, type Entry, OPTIONS } from '../options/index.js';
 
 /** An option in the config file, and whether it is allowed only at the top or only in an account. */
 type KeyOption = Entry & { config: string; only?: 'top' | 'account' };

@@ -32,3 +32,9 @@ export function nearest(word: string, candidates: Iterable<string>): string | un
   }
   return best;
 }
+
+/** The hint for a word that is none of these names: the one that is most like it, or what else helps. */
+export function didYouMean<T>(word: string, names: Iterable<string>, otherwise: T, before = ''): string | T {
+  const like = nearest(word, names);
+  return like === undefined ? otherwise : `did you mean "${before}${like}"?`;
+}
