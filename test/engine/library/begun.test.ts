@@ -8,7 +8,6 @@ import {
   InputError,
   planImport,
   runImport,
-  UsageError,
 } from '../../../src/engine/index.js';
 import type { Sandbox } from '../../../src/sandbox/index.js';
 import { requestTo, test } from '../../support/sandbox.js';
@@ -108,33 +107,4 @@ test('rows at fault are not searched where no job is followed', async ({ sandbox
   const { summary } = await runImport(request).result();
   expect(summary).toMatchObject({ status: 'stopped', rows: { rejected: 0, unsent: ROWS } });
   expect(bodies(sandbox)).toBe(0);
-});
-
-test.for<[over: Partial<ImportRequest>, message: string]>([
-  [{ run: '20260115-120000-aaaa' }, 'run 20260115-120000-aaaa not found'],
-  [{ run: 'a', plan: 'b' }, 'plan and run cannot be combined'],
-  [{ run: 'a', kind: 'users' }, 'kind does not apply here: the run has its own'],
-  [{ run: 'a', rules: { exclude: ['x'] } }, 'exclude does not apply here: the run has its own'],
-  [{ plan: 'a', rules: { set: [['x', '1']] } }, 'rules.set does not apply here: the plan has its own'],
-  [{ plan: 'a', chunkSize: 2 }, 'chunkSize does not apply here: the plan has its own'],
-  [{ plan: 'a', retries: -1 }, 'retries'],
-  [{ plan: 'a', maxChanged: { percent: 101 } }, 'maxChanged.percent: 101 is not a number from 0 to 100'],
-  [{ plan: 'nowhere.json' }, 'nowhere.json: the plan cannot be read'],
-  [{ files: ['a.csv'], again: true }, 'again needs a plan or a run'],
-  [{ files: ['a.csv'], savePlan: 'plan.json' } as Partial<ImportRequest>, 'savePlan belongs to planImport'],
-])('%j: %s', async ([over, message], { sandbox }) => {
-  const failed = runImport({ ...aPlace(sandbox), ...over }).result();
-  await expect(failed).rejects.toThrow(UsageError);
-  await expect(failed).rejects.toThrow(message);
-});
-
-test('rules that contradict each other are refused also of an import that continues', async ({ sandbox }) => {
-  const rules = { include: ['name'], exclude: ['name'] };
-  const request = { ...aPlace(sandbox), files: ['companies.csv'], rules, resume: true };
-  await expect(runImport(request).result()).rejects.toThrow('both included and excluded');
-});
-
-test('a plan of records cannot be saved', async ({ sandbox }) => {
-  const saved = planImport({ ...aPlace(sandbox), kind: 'companies', records: [], savePlan: 'plan.json' });
-  await expect(saved).rejects.toThrow('a plan of records cannot be saved: they could not be read again');
 });

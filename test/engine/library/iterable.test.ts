@@ -107,50 +107,6 @@ describe('records', () => {
     });
   });
 
-  const circle: Record<string, unknown> = { company_id: 'c2' };
-  circle.self = circle;
-  let deep: object = {};
-  for (let level = 0; level < 100_000; level++) deep = { deep };
-  test.for<[unknown, string | RegExp]>([
-    [{ company_id: 'c2', n: Number.NaN }, 'record 2: "n" is NaN, which JSON does not have'],
-    [
-      { company_id: 'c2', metadata: { n: -Infinity } },
-      'record 2: "n" is -Infinity, which JSON does not have',
-    ],
-    [
-      { company_id: 'c2', on: new Date(Number.NaN) },
-      'record 2: "on" is an invalid date, which JSON does not have',
-    ],
-    [{ company_id: 'c2', m: new Map([['a', 1]]) }, 'record 2: "m" is a Map, which JSON does not have'],
-    [new Set(['c2']), 'record 2: it is a Set, which JSON does not have'],
-    [circle, /^record 2: Converting circular structure to JSON/],
-    [{ company_id: 'c2', deep }, 'record 2: is nested too deeply'],
-    [
-      {
-        toJSON: () => {
-          throw new Error('no\nsuch');
-        },
-      },
-      'record 2: no',
-    ],
-    [undefined, 'record 2 is undefined, not an object'],
-    [() => 1, 'record 2 is function, not an object'],
-  ])(
-    '%#: a value that would be lost ends the import, and nothing is sent',
-    async ([bad, message], { sandbox }) => {
-      const given = request(sandbox, { records: [ACME, bad as object], invalid: 'any' });
-      const error = await runImport(given)
-        .result()
-        .catch((thrown: unknown) => thrown);
-      expect(error).toBeInstanceOf(UsageError);
-      expect((error as Error).message).toEqual(
-        typeof message === 'string' ? message : expect.stringMatching(message),
-      );
-      expect(sandbox.ledger()).toEqual([]);
-      expect(left(given.cwd)).toEqual([]);
-    },
-  );
-
   test('no records are a warning', async ({ sandbox }) => {
     const { summary, exit } = await runImport(request(sandbox, { records: [] })).result();
     expect([exit, summary.rows.read, summary.warnings]).toEqual([0, 0, ['records: no rows']]);
