@@ -165,8 +165,8 @@ export type Problem =
   | { code: 'point_for_thousands'; column: string; type: string }
   /** A column of money has amounts in several currencies. */
   | { code: 'mixed_currencies'; column: string }
-  /** Texts that look like missing values. Without them, the column would have the type `type`. */
-  | { code: 'null_markers'; column: string; markers: readonly string[]; type: string }
+  /** Texts that look like missing values. Without them, the column would have one of `types`, under which a cell reads differently. */
+  | { code: 'null_markers'; column: string; markers: readonly string[]; types: readonly string[] }
   /** Text columns of this input have cells that would all fit another type. */
   | { code: 'looks_typed'; path: string }
   /** E-mail addresses with capital letters as identifiers. */

@@ -18,11 +18,19 @@ const flags = (name: string, values: readonly string[]): string =>
 const flag = (name: string, value: string): string => flags(name, [value]);
 const typeFlag = (column: string, type: string): string => flag('type', `${column}=${type}`);
 
-/** The flags that give a column one of the types that its text would fit. */
-export const suggestedLines = (column: string, types: readonly string[]): string[] =>
+/**
+ * The flags that give a column one of the types that its text would fit.
+ * @param nulls texts that must count as empty for that
+ */
+export const suggestedLines = (
+  column: string,
+  types: readonly string[],
+  nulls: readonly string[] = [],
+): string[] =>
   types.map((type, index) => {
     const zone = type.endsWith(`@${SOME_ZONE}`) ? ' (with the zone of its times instead of UTC)' : '';
-    return `${index > 0 ? 'or ' : ''}${typeFlag(column, type.replace(`@${SOME_ZONE}`, '@UTC'))}${zone}`;
+    const how = [flags('null', nulls), typeFlag(column, type.replace(`@${SOME_ZONE}`, '@UTC'))];
+    return `${index > 0 ? 'or ' : ''}${how.filter(Boolean).join(' ')}${zone}`;
   });
 
 /**
@@ -177,11 +185,10 @@ export const INPUT_WORDS = {
   },
   two_patterns: ({ column, readings }) =>
     readings.map(({ type, reading }) => `for ${reading}: ${typeFlag(column, type)}`),
-  null_markers: ({ column, markers, type }) => {
-    const needsRule = type !== 'integer' && type !== 'number';
-    const how = [flags('null', markers), ...(needsRule ? suggestedLines(column, [type]) : [])];
-    return how.filter(Boolean).join(' ');
-  },
+  null_markers: ({ column, markers, types }) =>
+    types.every((type) => type === 'integer' || type === 'number')
+      ? flags('null', markers)
+      : suggestedLines(column, types, markers),
   looks_typed: ({ path }, { wasTyped }) =>
     path === '-' || wasTyped('--dry-run')
       ? []
@@ -192,7 +199,7 @@ export const INPUT_WORDS = {
       ? []
       : `is ${column} the identifier?`,
   stray_values: ({ column, markers, type, rows }) => {
-    const how = [flags('null', markers), ...suggestedLines(column, [type])].filter(Boolean).join(' ');
+    const [how] = suggestedLines(column, [type], markers);
     return `to convert them and reject ${rows === 1 ? 'that row' : `those ${rows} rows`}: ${how}`;
   },
 } satisfies Partial<Dictionary>;

@@ -201,9 +201,10 @@ const suggestionsIn = ({ columns, warnings }: Scan): Suggested[] =>
     if (suggested.length > 0) return suggested.map((type) => asItIs(column, type));
     return warnings.flatMap(({ problem }): Suggested[] => {
       if (problem?.code !== 'null_markers' && problem?.code !== 'stray_values') return [];
-      const { type, markers } = problem;
-      const strays = problem.code === 'stray_values' ? problem.rows : 0;
-      return problem.column === column ? [{ column, type, markers, strays }] : [];
+      if (problem.column !== column) return [];
+      const { markers } = problem;
+      if (problem.code === 'stray_values') return [{ column, type: problem.type, markers, strays: problem.rows }];
+      return problem.types.map((type) => ({ column, type, markers, strays: 0 }));
     });
   });
 

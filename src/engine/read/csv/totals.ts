@@ -229,7 +229,7 @@ export class CsvTotals implements ColumnTotals {
       .map(({ text, cells }) => `${quoted(text)} (${count(cells, 'cell')})`)
       .join(', ');
     const message = `${column}: only ${shown} ${markers.length === 1 ? 'keeps' : 'keep'} it from being ${typeNamed(type).noun}`;
-    return [{ message, problem: { code: 'null_markers', column, markers, type } }];
+    return [{ message, problem: { code: 'null_markers', column, markers, types } }];
   }
 
   /** Numbers such as 1.188, where another column is written as 1.234,56: their point may be for thousands. */
