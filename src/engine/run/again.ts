@@ -15,9 +15,8 @@ import type { RejectsRecord, WrittenRejects } from '../state/rejects.js';
 import type { StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 import { count } from '../util/numbers.js';
-import type { Reading } from './origin-schema.js';
 import { sealed } from './recorded.js';
-import { digestOf, readOrigin, rowKey, type Unsent } from './rejects-form.js';
+import { digestOf, type Reading, readOrigin, rowKey, type Unsent } from './rejects-form.js';
 import type { Ending } from './summary.js';
 
 /**
@@ -65,7 +64,7 @@ export async function readAgain(
     ...identifiersOf(kind, reading, found, options),
     userId: undefined,
     byKind: undefined,
-    rules: { ...mergeRules(reading.rules as MappingRules, own), set },
+    rules: { ...mergeRules(reading.rules, own), set },
     maxCellBytes: Math.max(maxCellBytes, reading.maxCellBytes),
     excelText: excelText || reading.excelText,
     again: {

@@ -10,10 +10,9 @@ import { readFile } from 'node:fs/promises';
 import { basename, dirname, extname } from 'node:path';
 import { InputError, StateError } from '../errors.js';
 import { bytesOf, hashesOf } from '../fingerprints/tables.js';
-import type { Format, RejectedRow } from '../model.js';
+import type { Format, Kind, RejectedRow } from '../model.js';
 import type { MappingRules } from '../options/mapping-rules.js';
 import {
-  cellType,
   isOrigin,
   type OpenedInput,
   ORIGIN_MEMBER,
@@ -26,7 +25,6 @@ import type { RejectsRecord } from '../state/rejects.js';
 import { fileTrouble } from '../util/file-trouble.js';
 import { replaceFile } from '../util/replace-file.js';
 import { obstacle } from '../util/written-file.js';
-import type { Reading } from './origin-schema.js';
 
 /** The properties of an input that decide the name and form of its rejects file. */
 export interface RejectsInput {
@@ -113,8 +111,22 @@ function isSameFolder(a: string, b: string): boolean {
   }
 }
 
+/** How one input of a run was read: all that its rejects file needs. Has no cell values. */
+export interface Reading {
+  /** As the user wrote it. */
+  path: string;
+  /** Of a CSV, without those that an earlier rejects file added. */
+  columns: readonly string[];
+  kind: Kind;
+  id: string;
+  companyId: string | null;
+  /** With the types of all columns, and a keyed digest in place of each value of `set`. */
+  rules: MappingRules;
+  maxCellBytes: number;
+  excelText?: boolean | undefined;
+}
+
 /**
- * How one input of a run was read: all that its rejects file needs.
  * @param types of a CSV's columns, as the plan decided them. @param key of the digests
  */
 export function readingOf(
@@ -174,6 +186,10 @@ export const isOriginTaken = (rejects: string): boolean =>
   existsSync(originPath(rejects)) &&
   obstacle(originPath(rejects), { name: 'of an import', isOne: isOrigin }) !== null;
 
+/** Shows whether the file is as it was written, so that what is read from it needs no other check. */
+const checksum = (content: object): string =>
+  createHash('sha256').update(JSON.stringify(content)).digest('hex');
+
 /** @param rejects absolute path of the rejects file. @throws StateError */
 export async function writeOrigin(rejects: string, { unedited, unsent, ...origin }: Origin): Promise<void> {
   if (isOriginTaken(rejects)) return;
@@ -183,7 +199,8 @@ export async function writeOrigin(rejects: string, { unedited, unsent, ...origin
   const left = unsent ? { rows, inputs } : null;
   const content = { [ORIGIN_MEMBER]: VERSION, ...origin, unsent: left, unedited: hashes };
   const path = originPath(rejects);
-  await replaceFile(path, `${JSON.stringify(content, null, 2)}\n`).catch((error: NodeJS.ErrnoException) => {
+  const text = `${JSON.stringify({ ...content, checksum: checksum(content) }, null, 2)}\n`;
+  await replaceFile(path, text).catch((error: NodeJS.ErrnoException) => {
     throw new StateError(`${path}: cannot be written: ${fileTrouble(error.code)}`, {
       hint: 'make room on the disk',
       cause: error,
@@ -194,7 +211,7 @@ export async function writeOrigin(rejects: string, { unedited, unsent, ...origin
 /**
  * Reads the file beside a rejects file. Null if there is none, or if it belongs to another run.
  * @param rejects absolute path of the rejects file
- * @throws InputError if it is damaged
+ * @throws InputError if it is damaged, or edited
  */
 export async function readOrigin(
   rejects: string,
@@ -203,10 +220,10 @@ export async function readOrigin(
   const bytes = await readFile(originPath(rejects)).catch(() => null);
   if (bytes === null || !isOrigin(bytes)) return null;
   try {
-    const { originSchema } = await import('./origin-schema.js'); // zod loads slowly
-    const { [ORIGIN_MEMBER]: _, unedited, ...origin } = originSchema.parse(JSON.parse(bytes.toString()));
-    for (const [column, type] of origin.reading.rules.types) cellType(type, column);
+    const { checksum: written, ...content } = JSON.parse(bytes.toString());
+    const { [ORIGIN_MEMBER]: version, unedited, ...origin } = content;
     if (origin.run !== run && origin.owner !== run) return null;
+    if (version !== VERSION || written !== checksum(content)) throw new Error('another checksum');
     return { ...origin, written_at: '', unedited: hashesOf(Buffer.from(unedited, 'base64')) };
   } catch (error) {
     throw new InputError('is not as the import wrote it, so the rejects file beside it cannot be read', {

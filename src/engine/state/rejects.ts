@@ -15,7 +15,7 @@ export interface RejectsRecord {
   digest: string;
   /** Identifies the unchanged file; null if it was edited before the import added rows. */
   mark: { inode: string; sha256: string } | null;
-  /** How the rows were read: a `Reading` of `run/origin-schema.ts`. Has no cell values. */
+  /** How the rows were read: a `Reading` of `run/rejects-form.ts`. Has no cell values. */
   reading: unknown;
   /** Keyed hashes of rows that were rejected only because of their shape, in ascending order. */
   unedited: BigUint64Array;
