@@ -116,11 +116,8 @@ export function checkOwnFiles(
       problem: { code } as Problem,
     });
   };
-  /** Rejected rows may be written to a file of this name by default. */
-  const ofRejects = (path: string): string | null => {
-    const input = rejects == null && opened.find((each) => isRejectsName(path, each, cwd));
-    return input ? `rejected rows of ${input.path} go to this file` : null;
-  };
+  const ofRejects = (path: string) =>
+    rejects === null && isRejectsName(path) ? 'only rejects files have such names' : null;
   if (outcomes != null) {
     const written = earlier?.inputs.map(({ rejects_file }) => rejects_file) ?? [];
     const own = [...opened.map(({ location }) => location), ...reads, rejects, ...written];

@@ -5,9 +5,9 @@
  * for machines whose state does not know the run. It has no cell values; values of `set` are keyed digests.
  */
 import { createHash, createHmac } from 'node:crypto';
-import { existsSync, realpathSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename, dirname, extname } from 'node:path';
+import { basename } from 'node:path';
 import { InputError, StateError } from '../errors.js';
 import { bytesOf, hashesOf } from '../fingerprints/tables.js';
 import type { Format, Kind, RejectedRow } from '../model.js';
@@ -96,20 +96,8 @@ export function rejectsName({ path, format }: Pick<RejectsInput, 'path' | 'forma
   return `${stem.replace(/\.rejects(?:-\d+)?$/, '') || 'input'}.rejects.${extensionOf({ format })}`;
 }
 
-/** Whether rejected rows of an input may be written to this absolute path by default, with or without a number. */
-export function isRejectsName(path: string, input: RejectsInput, cwd: string): boolean {
-  const extension = extname(path);
-  const stem = basename(path, extension).replace(/-\d+$/, '');
-  return `${stem}${extension}` === rejectsName(input) && isSameFolder(dirname(path), cwd);
-}
-
-function isSameFolder(a: string, b: string): boolean {
-  try {
-    return a === b || realpathSync(a) === realpathSync(b);
-  } catch {
-    return false;
-  }
-}
+/** Whether a rejects file may get this name by default, so that no other file may have it. */
+export const isRejectsName = (path: string): boolean => /\.rejects(?:-\d+)?\.(?:csv|ndjson)$/i.test(path);
 
 /** How one input of a run was read: all that its rejects file needs. Has no cell values. */
 export interface Reading {
