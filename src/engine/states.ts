@@ -57,10 +57,10 @@ export const ROWS: Record<RowClass, Next<RowClass>> = {
  * - `accepted`: acknowledged. Its job is unfinished.
  * - `completed`: its job completed all its rows, or it had none left to send.
  * - `short`: its job completed fewer rows, and does not say which.
- * - `failed`: its job failed, or that of the request of which it is a part.
+ * - `failed`: its job failed.
  * - `gone`: acknowledged, and the service no longer knows its job.
  * - `untraceable`: acknowledged without a job that could be followed.
- * - `refused`: the service refused it, and its rows are given up for now.
+ * - `refused`: the service refused it, or a search gave it up, and its rows are given up for now.
  * - `rejected`: its rows are in the rejects file.
  * - `replaced`: its parts, which name it as their parent, have its rows.
  */
@@ -98,8 +98,7 @@ export const REQUESTS: Record<RequestStatus, RequestModel> = {
     next: {
       sending: 'its intent is recorded',
       completed: 'none of its rows is left to send',
-      refused: 'the service refused it, or all requests with its rows',
-      failed: 'the search for rows at fault gives it up, and its rows were in a failed job',
+      refused: 'the service refused it, or the search for rows at fault gives it up',
       rejected: 'the service refused it for good',
       replaced: 'it is divided',
     },
@@ -216,7 +215,6 @@ export function requestStatus({ state, rows, job }: RecordedRequest, hasParts = 
   if (hasParts) return 'replaced';
   switch (state) {
     case 'withdrawn':
-    case 'waiting':
       return 'planned';
     case 'intent':
       return 'sending';
@@ -233,23 +231,23 @@ export function requestStatus({ state, rows, job }: RecordedRequest, hasParts = 
       if (job.status !== 'completed') return 'accepted';
       return isShort(job, rows) ? 'short' : 'completed';
     default:
-      return state as 'unknown' | 'failed' | 'refused' | 'rejected';
+      return state as 'unknown' | 'refused' | 'rejected';
   }
 }
 
 /** Whether it may have arrived, and no answer says so. */
-export const isInDoubt = (status: RequestStatus): boolean => REQUESTS[status].rows === 'unknown';
+export const isInDoubt = (r: RecordedRequest): boolean => REQUESTS[requestStatus(r)].rows === 'unknown';
 
 /** Whether the service has acknowledged its rows. */
-export const isAcknowledged = (status: RequestStatus): boolean => REQUESTS[status].rows === 'submitted';
+export const isAcknowledged = (r: RecordedRequest): boolean =>
+  REQUESTS[requestStatus(r)].rows === 'submitted';
 
 /** Whether the service has acknowledged its rows, whatever has become of them since. */
-export const wasAcknowledged = (r: RecordedRequest): boolean =>
-  isAcknowledged(requestStatus(r)) || r.job !== null;
+export const wasAcknowledged = (r: RecordedRequest): boolean => isAcknowledged(r) || r.job !== null;
 
 /** Whether it may have arrived, in this attempt or an earlier one. */
 export const isDoubtful = (r: RecordedRequest & { possibleDuplicate: string | null }): boolean =>
-  isInDoubt(requestStatus(r)) || r.possibleDuplicate !== null;
+  isInDoubt(r) || r.possibleDuplicate !== null;
 
 /**
  * Whether a session that continues the run has nothing to send for it. Its job may be unfinished. Of a replaced request,

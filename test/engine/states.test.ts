@@ -45,7 +45,6 @@ const stored = (state: RequestState, job: string | null = null, completed_rows: 
 
 const REQUEST_STATES = [
   [stored('withdrawn'), 'planned'],
-  [stored('waiting'), 'planned'],
   [stored('intent'), 'sending'],
   [stored('unknown'), 'unknown'],
   [stored('acknowledged', 'queued'), 'accepted'],
@@ -54,7 +53,6 @@ const REQUEST_STATES = [
   [{ ...stored('settled'), rows: 0 }, 'completed'],
   [stored('settled', 'completed', 2), 'short'],
   [stored('settled', 'failed'), 'failed'],
-  [stored('failed'), 'failed'],
   [stored('settled', 'unknown'), 'gone'],
   [stored('settled', 'processing'), 'accepted'],
   [stored('settled'), 'untraceable'],
@@ -96,21 +94,21 @@ describe('the tables', () => {
 describe('the rows of a request', () => {
   const again = { ...stored('withdrawn'), possibleDuplicate: 'reset' };
   test.each([
-    ['not sent yet', [stored('waiting')], 'unsent'],
+    ['not sent yet', [stored('withdrawn')], 'unsent'],
     ['in doubt', [stored('unknown')], 'unknown'],
-    ['in doubt, and divided after a 413', [stored('waiting'), stored('unknown')], 'unknown'],
-    ['in doubt, and divided as they were sent again', [stored('waiting'), again], 'unknown'],
+    ['in doubt, and divided after a 413', [stored('withdrawn'), stored('unknown')], 'unknown'],
+    ['in doubt, and divided as they were sent again', [stored('withdrawn'), again], 'unknown'],
     ['in doubt, and then refused', [{ ...stored('refused'), possibleDuplicate: 'reset' }], 'unknown'],
-    ['to be sent again after a failed job', [stored('waiting'), stored('settled', 'failed')], 'submitted'],
+    ['to be sent again after a failed job', [stored('withdrawn'), stored('settled', 'failed')], 'submitted'],
     ['lost as they were sent again', [stored('unknown'), stored('settled', 'completed', 2)], 'submitted'],
     ['refused as they were sent again', [stored('refused'), stored('settled')], 'submitted'],
     ['rejected after all', [stored('rejected'), stored('settled', 'failed')], 'rejected'],
     [
       'rejected for a failed job, to be sent again',
-      [stored('waiting'), stored('rejected', 'failed')],
+      [stored('withdrawn'), stored('rejected', 'failed')],
       'submitted',
     ],
-    ['rejected for a refusal, to be sent again', [stored('waiting'), stored('rejected')], 'unsent'],
+    ['rejected for a refusal, to be sent again', [stored('withdrawn'), stored('rejected')], 'unsent'],
   ] as const)('%s', (_, chain, rows) => {
     expect(classOf(chain).rows).toBe(rows);
   });

@@ -3,6 +3,7 @@
 import { isRejectedBefore, type RequestRecord } from '../../engine/model/requests.js';
 import type { Summary } from '../../engine/model.js';
 import type { Problem } from '../../engine/problems.js';
+import { JOB_FAILED } from '../../engine/send/next.js';
 import { hasEnded } from '../../engine/service/names.js';
 import { count } from '../../engine/util/numbers.js';
 import type { Commands } from './commands.js';
@@ -192,8 +193,11 @@ function sendFailed({ run, rows }: Summary, { failed: all }: Known): Command[] {
   const failed = all.filter((r) => r.state !== 'rejected' || (r.parent === null && !isRejectedBefore(r)));
   if (run === null || failed.length === 0) return [];
   // Single rows of a failed job or a refused request may be at fault.
-  const atFault = failed.filter(({ state, rows, job }) => {
-    return rows > 1 && (state === 'settled' ? job?.status === 'failed' : state !== 'unsent');
+  const atFault = failed.filter(({ state, rows, job, failure }) => {
+    return (
+      rows > 1 &&
+      (state === 'settled' ? job?.status === 'failed' : state !== 'unsent' || failure === JOB_FAILED)
+    );
   });
   // If several failed and none completed, the search for rows at fault would not start.
   const isSearched = atFault.length > 0 && (rows.completed > 0 || atFault.length < 3);

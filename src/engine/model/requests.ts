@@ -1,7 +1,6 @@
 /** A request of a run, as the state records it, and where its rows are. Pure. */
 import { type FileRange, type Place, type RunJob, rangesIn } from '../model.js';
 import type { Job } from '../service/contract.js';
-import { isAcknowledged, requestStatus } from '../states.js';
 import { lineRange } from '../util/numbers.js';
 
 /**
@@ -10,15 +9,14 @@ import { lineRange } from '../util/numbers.js';
  * - `acknowledged`: a complete 2xx reply was read. Never sent again.
  * - `settled`: its job has ended, or there is none to follow.
  * - `rejected`: the service refused it for good. Its rows are in the rejects file.
- * - `withdrawn`: it did not arrive, or was refused, or is a request of a saved plan that was not sent yet. A
- *   resume sends its rows.
- * - `waiting`: the same for one that has the rows of another request.
+ * - `withdrawn`: it did not arrive, or was refused, or was not sent yet, as a request of a saved plan or one that has the
+ *   rows of another request. A resume sends its rows.
  * - `divided`: those that name it as their parent are sent instead. Nothing of it has arrived.
  *
  * Only in a search for rows at fault (`send/next.ts`):
  * - `refused`: the service refused it. Its parts are sent instead; without parts, its rows are given up.
- * - `failed`: not sent, and its rows are given up. The service had accepted them in a job that failed.
- * - `unsent`: not sent, and its rows are given up. The service has refused every request that had them.
+ * - `unsent`: not sent, and its rows are given up. They were in a job that failed, or the service has refused every
+ *   request that had them.
  */
 export type RequestState =
   | 'intent'
@@ -27,10 +25,8 @@ export type RequestState =
   | 'settled'
   | 'rejected'
   | 'withdrawn'
-  | 'waiting'
   | 'refused'
   | 'divided'
-  | 'failed'
   | 'unsent';
 
 /**
@@ -96,10 +92,6 @@ export function rangesOf(r: RequestRecord): RequestRecord['more'] {
 /** Whether it was not sent, because the service rejected its rows before: in this run, it has no failure. */
 export const isRejectedBefore = ({ state, failure }: Pick<RequestRecord, 'state' | 'failure'>): boolean =>
   state === 'rejected' && failure === null;
-
-/** Whether the service accepted it: a complete 2xx reply was read. */
-export const isAccepted = (r: RequestRecord): boolean =>
-  isAcknowledged(requestStatus(r)) && r.state !== 'failed';
 
 /** Where the rows of a request are. @param paths of the run's inputs */
 export function placeOf(r: RequestRecord, paths: readonly string[]): Place {

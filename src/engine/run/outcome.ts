@@ -32,14 +32,11 @@ export interface RowOutcome {
  */
 function outcomeOf(chain: readonly RequestRecord[]): RowOutcome {
   const [own] = chain as [RequestRecord];
-  // It was given up after its rows were in a job that failed.
-  if (own.state === 'failed')
-    return { ...went(chain.find(({ job }) => job) ?? own), outcome: 'failed', reason: own.reason };
   const { rows, by } = classOf(chain);
   switch (rows) {
     case 'submitted': {
       const [outcome, reason] = ofJob(by);
-      return { outcome, ...went(by), reason };
+      return { outcome, ...went(by), reason: own.state === 'unsent' ? own.reason : reason };
     }
     case 'unknown':
       return { outcome: 'unknown', ...went(by), reason: doubtOf(by) };

@@ -12,11 +12,11 @@ import {
   WaitTimeoutError,
 } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import { isAccepted, placeOf, placeText, type RequestRecord, rangesOf } from '../model/requests.js';
+import { placeOf, placeText, type RequestRecord, rangesOf } from '../model/requests.js';
 import { RunRequests } from '../model/run-requests.js';
 import type { Kind, Plan, RunStatus, Summary } from '../model.js';
 import { isShort } from '../service/names.js';
-import { isClosed } from '../states.js';
+import { isAcknowledged, isClosed } from '../states.js';
 import { count, sum } from '../util/numbers.js';
 import { notSentBefore, unsentOf } from './again.js';
 import { CauseTotals } from './causes.js';
@@ -173,7 +173,7 @@ const isPartial = ({ rows, requests, notSent = [] }: Ending): boolean =>
       (isClosed(r) && r.left_out > 0) ||
       (r.job !== null && isShort(r.job, r.rows)) ||
       // The reply named no job, or the job no longer exists: the outcome of its rows is unknown.
-      (isAccepted(r) && r.rows > 0 && (r.job === null || r.job.status === 'unknown')),
+      (isAcknowledged(r) && r.rows > 0 && (r.job === null || r.job.status === 'unknown')),
   );
 
 const EXITS: Partial<Record<RunStatus, ExitCode>> = {

@@ -84,14 +84,14 @@ export const retriesOf = (requests: RunRequests, failed: readonly RequestRecord[
     ...UNTRIED,
     seq: requests.next + at,
     parent: r.seq,
-    state: 'waiting',
+    state: 'withdrawn',
     digest: '',
   }));
 
 /** Whether its rows count as failed: its job failed, or it was given up. Rejected requests do not count. */
 export const isFailed = (r: RequestRecord): boolean => ['failed', 'refused'].includes(requestStatus(r));
 
-const NEVER_SENT = new Set<RequestState>(['withdrawn', 'waiting', 'divided', 'failed', 'unsent']);
+const NEVER_SENT = new Set<RequestState>(['withdrawn', 'divided', 'unsent']);
 
 export const wasSent = (r: RequestRecord): boolean =>
   r.rows > 0 && !NEVER_SENT.has(r.state) && !isRejectedBefore(r);

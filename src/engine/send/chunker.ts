@@ -7,7 +7,7 @@
 import type { RequestRecord } from '../model/requests.js';
 import { envelopeBytes, type Kind } from '../model.js';
 import { type ItemBatch, select, startOf } from '../read/index.js';
-import { isInDoubt, requestStatus } from '../states.js';
+import { isInDoubt } from '../states.js';
 import { sum } from '../util/numbers.js';
 import { addRow, bodyOf, type Chunk, type ChunkPart, extend, type SameRows, type Stretch } from './chunk.js';
 
@@ -51,7 +51,7 @@ export async function* splitIntoChunks(
   batches: AsyncIterable<InputBatch> | Iterable<InputBatch>,
   rules: ChunkRules,
 ): AsyncGenerator<Chunk> {
-  const { isSentAgain = (r: RequestRecord) => isInDoubt(requestStatus(r)) } = rules;
+  const { isSentAgain = isInDoubt } = rules;
   const recordedAt = recordedIn(rules.recorded);
   let draft = null as Draft | null;
   /** The recorded request of the last row, and whether its rows are left as they are. */

@@ -5,7 +5,7 @@
 import { ServiceError } from '../errors.js';
 import { type RequestRecord, rangesOf } from '../model/requests.js';
 import { failureReason } from '../service/names.js';
-import { requestStatus, wasAcknowledged } from '../states.js';
+import { requestStatus } from '../states.js';
 import { count } from '../util/numbers.js';
 import { type Chunk, rowsToRecord } from './chunk.js';
 import {
@@ -122,10 +122,9 @@ class Delivery {
         return this.#reject(sent.ids.length > 0 ? sent : rows, request);
       }
       case 'leave': {
-        const wasAccepted = requests.chainOf(request).slice(1).some(wasAcknowledged);
         const reason = `the ${count(options.isolateJobs, 'request')} to find the rows at fault are used up`;
         const failure = failureOf(source!);
-        Object.assign(request, { state: wasAccepted ? 'failed' : 'unsent', failure, reason });
+        Object.assign(request, { state: 'unsent', failure, reason });
         return this.#commit(request);
       }
     }
@@ -194,7 +193,7 @@ class Delivery {
   /** Records a request and those that have its rows instead, in one transaction. */
   async #replace(request: RequestRecord, parts: readonly Chunk[]): Promise<void> {
     const { deps } = this;
-    const over = { parent: request.seq, digest: '', state: 'waiting' } as const;
+    const over = { parent: request.seq, digest: '', state: 'withdrawn' } as const;
     for (const part of parts) await markSent(part, request, deps);
     const added = parts.map((part) => newRecord(part, deps, over));
     deps.totals.count(request);

@@ -113,20 +113,19 @@ function sentIn(source: RequestRecord, requests: RunRequests): number {
 
 function outcomeOf(r: RequestRecord): 'planned' | 'doubt' | 'accepted' | 'completed' | 'failed' | 'ended' {
   const status = requestStatus(r);
-  if (isInDoubt(status)) return 'doubt';
-  const isGivenUp = r.state === 'failed' || r.state === 'unsent';
-  if (status === 'failed' || status === 'refused') return isGivenUp ? 'ended' : 'failed';
+  if (isInDoubt(r)) return 'doubt';
+  if (r.state === 'unsent') return 'ended';
+  if (status === 'failed' || status === 'refused') return 'failed';
   if (status === 'completed' && r.rows > 0) return 'completed';
   return status === 'planned' || status === 'accepted' ? status : 'ended';
 }
 
 /** The failure text for all failed jobs. */
-const JOB_FAILED = 'job failed';
+export const JOB_FAILED = 'job failed';
 
 /** How a request failed; null if it is not known to have failed. Failures with the same text are alike. */
 export function failureOf(r: RequestRecord): string | null {
-  if (r.failure !== null) return r.failure;
-  return r.state === 'settled' && requestStatus(r) === 'failed' ? JOB_FAILED : null;
+  return r.failure ?? (requestStatus(r) === 'failed' ? JOB_FAILED : null);
 }
 
 /** What ended in another way, such as short, has not failed alike. */
@@ -194,7 +193,7 @@ export function foundIn(root: RequestRecord, requests: RunRequests): string {
   const rowsOf = (is: (r: RequestRecord) => boolean): number => sum(ends.filter(is), ({ rows }) => rows);
   const [atFault, completed] = [rowsOf(({ state }) => state === 'rejected'), rowsOf(isCompleted)];
   const open = rowsOf(() => true) - atFault - completed;
-  const sent = parts.filter(({ state }) => state !== 'divided' && state !== 'waiting');
+  const sent = parts.filter(({ state }) => state !== 'divided');
   return [
     atFault === 0 ? 'no row at fault' : `${count(atFault, 'row')} at fault`,
     `${grouped(completed)} completed`,

@@ -179,7 +179,7 @@ export async function repeated(
 async function checkContent(chunk: Chunk, recorded: RequestRecord, deps: DeliverDeps): Promise<void> {
   const { run, state, options } = deps;
   const { ids, leftOut, unchanged } = chunk;
-  const isRepeated = isInDoubt(requestStatus(recorded));
+  const isRepeated = isInDoubt(recorded);
   if (isRepeated) {
     const before = await state.sends.idsOf(run, recorded.seq);
     const isSame = before.length === ids.length && ids.every((id, at) => id === before[at]);

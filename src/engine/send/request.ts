@@ -5,11 +5,11 @@
 
 import { ProfilesError, type ServiceError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
-import { isAccepted, type RequestRecord } from '../model/requests.js';
+import type { RequestRecord } from '../model/requests.js';
 import type { Answer, Expected } from '../service/answer.js';
 import type { Job } from '../service/contract.js';
 import { type RetryOptions, retried } from '../service/retry.js';
-import { requestStatus } from '../states.js';
+import { isAcknowledged, requestStatus } from '../states.js';
 import type { Clock } from '../util/clock.js';
 import { type Chunk, rowsToRecord } from './chunk.js';
 import { follow, reportSubmitted } from './follow.js';
@@ -187,12 +187,12 @@ export async function sendAndFollow(
   let written = Promise.resolve();
   const commit = async (): Promise<void> => {
     // Only once it may have arrived itself: until then, the doubt is that of the earlier run.
-    if (isAccepted(record) || record.state === 'unknown')
+    if (isAcknowledged(record) || record.state === 'unknown')
       record.possibleDuplicate ??= doubtOfReplaced(chunk, deps);
     const [prints, rows] = isNew ? [deps.remembering.printsOf(chunk), rowsToRecord(chunk)] : [null];
     isNew = false;
     written = state.requests.record(run, scope, chunk.kind, record, prints, chunk.shared, rows);
-    if (!isAccepted(record)) return written;
+    if (!isAcknowledged(record)) return written;
     // Not awaited: that would cost a second wait for the disk for each request. An acknowledgement is written
     // together with the next intent. If that fails, the intent fails too, and nothing is sent.
     written.catch(() => {});

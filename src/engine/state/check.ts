@@ -41,7 +41,7 @@ export const INVARIANTS: readonly Invariant[] = [
     sentence: 'All requests of a finished run are answered or given up.',
     broken: `SELECT 'run ' || run || ' is recorded as finished, and its request ' || seq || ' as not answered' AS message
       FROM requests JOIN runs USING (run)
-      WHERE finished = 1 AND status <> 'superseded' AND state IN ('intent', 'unknown', 'waiting', 'withdrawn') AND ${STANDS}`,
+      WHERE finished = 1 AND status <> 'superseded' AND state IN ('intent', 'unknown', 'withdrawn') AND ${STANDS}`,
   },
   {
     check: 'runs',

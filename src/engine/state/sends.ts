@@ -3,7 +3,7 @@ import { IdRows, wordsOf } from '../fingerprints/tables.js';
 import type { RequestRecord } from '../model/requests.js';
 import { RunRequests } from '../model/run-requests.js';
 import type { Kind } from '../model.js';
-import { classOf, isInDoubt, requestStatus } from '../states.js';
+import { classOf, isInDoubt } from '../states.js';
 import { type Access, addScope, nextNumber, refuseMoved, type Scope } from './access.js';
 import { type Reader, type Sql, sql } from './database.js';
 import { addHistory } from './history.js';
@@ -139,7 +139,7 @@ export class Sends {
       const { ends } = requests;
       for (const end of ends) {
         const { rows, by } = classOf(requests.chainOf(end));
-        const isLost = isInDoubt(requestStatus(end));
+        const isLost = isInDoubt(end);
         if (rows !== 'unknown' && !isLost) continue;
         const isSent = last.has(end.seq);
         const ids = new Set(await idsIn(isSent ? end : by));

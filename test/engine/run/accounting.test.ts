@@ -186,7 +186,7 @@ class Import {
     const rows = this.world.rows.flatMap((row, i) => (body.includes(`"${keyOf(i)}"`) ? [{ row, i }] : []));
     for (const { i } of rows) {
       // Never again what was acknowledged, with a job or without, nor what was refused for good.
-      expect(['intent', 'unknown', 'waiting', undefined]).toContain(this.#stateOf(i));
+      expect(['intent', 'unknown', 'withdrawn', undefined]).toContain(this.#stateOf(i));
       if (arrives) this.got.set(i, (this.got.get(i) ?? 0) + 1);
     }
     if (after === 'crash') throw new Crash();

@@ -92,18 +92,18 @@ function search(n: number, service: Service, jobs: number) {
     if (!step) break;
     const { request } = step;
     const items = rows.get(request.seq)!;
-    if (step.do === 'repeat') add(request.seq, items, { state: 'waiting' });
+    if (step.do === 'repeat') add(request.seq, items, { state: 'withdrawn' });
     if (step.do === 'send') Object.assign(request, ended(service.completes(items) ? 'completed' : 'failed'));
     if (step.do === 'divide') {
-      if (request.state === 'waiting') request.state = 'divided';
+      if (request.state === 'withdrawn') request.state = 'divided';
       const middle = Math.ceil(items.length / 2);
-      add(request.seq, items.slice(0, middle), { state: 'waiting' });
-      add(request.seq, items.slice(middle), { state: 'waiting' });
+      add(request.seq, items.slice(0, middle), { state: 'withdrawn' });
+      add(request.seq, items.slice(middle), { state: 'withdrawn' });
     }
     if (step.do === 'reject') rejected.push(...items);
     if (step.do === 'leave') left.push(...items);
     if (step.do === 'reject') request.state = 'rejected';
-    if (step.do === 'leave') request.state = 'failed';
+    if (step.do === 'leave') request.state = 'unsent';
   }
   const stays = requests.ends.filter(({ state }) => state === 'settled');
   const failing = stays.filter(({ job }) => job?.status === 'failed');

@@ -28,7 +28,7 @@ const STATES: Record<string, Partial<RequestRecord>> = {
   completed: ended('completed'),
   short: ended('completed', { completed_rows: 0 }),
   oneShort: ended('completed', { completed_rows: 1 }),
-  waiting: { state: 'waiting' },
+  waiting: { state: 'withdrawn' },
   unknown: { state: 'unknown' },
   rejected: { state: 'rejected', failure: 'job failed' },
   otherwise: { state: 'refused', failure: '422 invalid' },

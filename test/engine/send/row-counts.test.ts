@@ -6,7 +6,7 @@ import { placeOf } from '../../../src/engine/model/requests.js';
 import { RunRequests, Totals } from '../../../src/engine/model/run-requests.js';
 import { recordedRange } from '../support/rows.js';
 
-const STATES = ['intent', 'acknowledged', 'settled', 'rejected', 'withdrawn', 'failed'] as const;
+const STATES = ['intent', 'acknowledged', 'settled', 'rejected', 'withdrawn', 'unsent'] as const;
 
 const jobs = fc.record({
   status: fc.constantFrom('queued', 'completed', 'failed'),
