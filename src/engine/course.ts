@@ -13,7 +13,7 @@ import { checkStart, continueUnfinished, enter } from './run/door.js';
 import { checkOwnFiles, openInputs } from './run/inputs.js';
 import { startPlan } from './run/plan-file.js';
 import { makePlan, type Planned, runPlanned, scanInputs } from './run/planning.js';
-import { addRetries, begin, nameRejects, reopen } from './run/record.js';
+import { addRetries, begin, reopen } from './run/record.js';
 import { report } from './run/report.js';
 import { RunRows } from './run/rows.js';
 import { keepVerified, sendRows } from './run/sending.js';
@@ -126,9 +126,8 @@ async function* beginRun(session: Session, ending: Ending): AsyncGenerator<Impor
   const sends = ending.mode === 'sent';
   /** Gives the rejects files their names, and records them. */
   const writeRejects = async () => {
-    const files = rejecting!.flush();
+    rejecting!.flush();
     await rejecting!.record(unsentOf(scanned!, ending, options, deps));
-    return files;
   };
   const retries = earlier ? addRetries(session, sends && scanned !== null) : [];
   if (scanned) {
@@ -138,13 +137,14 @@ async function* beginRun(session: Session, ending: Ending): AsyncGenerator<Impor
   if (earlier) {
     await reopen(session, earlier, retries);
     // Its file stays until its retries are recorded: before that, their rows count as rejected.
-    if (scanned) await nameRejects(session, await writeRejects());
+    if (scanned) await writeRejects();
   } else {
     const planned = plan ? runPlanned(plan, overtakes, deps.state) : undefined;
     // Before the run is recorded: a resume of the run must be able to rely on it.
     if (sends && options.full)
       for (const kind of session.kinds) await deps.state.known.clear(session.scope, kind);
-    for (const old of await begin(session, scanned!, await writeRejects(), planned, sends)) {
+    await writeRejects();
+    for (const old of await begin(session, scanned!, planned, sends)) {
       const message = `this import replaces run ${old} of the same file, which was unfinished`;
       yield { type: 'warning', message };
     }

@@ -25,12 +25,12 @@ export const command = list(finding(KINDS), { company: ofKind('companies'), user
 function finding(kinds: readonly Kind[]) {
   return async ({ words: [id = ''] }: Line, context: Context, { form }: Listing): Promise<List> => {
     if (id === '') throw usage('the identifier is empty', 'profiles history <id>');
-    const { clock } = context;
+    const { clock, cwd } = context;
     const state = await stateToRead(context);
     const { historyOf } = await import('../../engine/run/history.js');
     const found = await waiting(`looking for ${id}`, context, async () => {
       const all: (Awaited<ReturnType<typeof historyOf>> & { kind: Kind })[] = [];
-      for (const kind of kinds) all.push({ kind, ...(await historyOf(kind, id, { state, clock })) });
+      for (const kind of kinds) all.push({ kind, ...(await historyOf(kind, id, { state, clock, cwd })) });
       return all;
     });
     const both = kinds.length > 1 ? ['kind'] : [];

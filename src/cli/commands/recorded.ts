@@ -1,10 +1,10 @@
 /** What the state has recorded: where it is, its runs and jobs by their ids, and the service that each was sent to. */
 
 import { existsSync } from 'node:fs';
-import { basename, resolve } from 'node:path';
 import { ConfigError, StateError, UsageError } from '../../engine/errors.js';
 import type { RequestRecord } from '../../engine/model/requests.js';
 import { RunRequests } from '../../engine/model/run-requests.js';
+import { rejectsFrom } from '../../engine/run/rejects-form.js';
 import { failedOf, withJobs } from '../../engine/run/summary.js';
 import type { Job } from '../../engine/service/contract.js';
 import { sameService } from '../../engine/state/access.js';
@@ -164,7 +164,7 @@ export async function loaded(recorded: StoredRun, state: State, context: Context
   const commands = await commandsFor(recorded, context);
   const { status, finished } = recorded;
   const isBefore = (status === 'crashed' || status === 'running') && !finished;
-  const inputs = await inputsFrom(context.cwd, recorded, state);
+  const inputs = rejectsFrom(context.cwd, recorded.inputs);
   const run = { ...recorded, inputs, summary: isBefore ? null : recorded.summary };
   const requests = await state.requests.of(run.run);
   const facts = factsOfRun(run, requests, commands);
@@ -180,26 +180,11 @@ function factsOfRun(run: StoredRun, requests: readonly RequestRecord[], commands
   if (summary === null) return null;
   // The rejects files come from the state, because a session that was resumed may have written them before.
   const files = summary.files.map((file, at) => {
-    return { ...file, rejects_file: inputs[at]?.rejects_file ?? file.rejects_file };
+    return { ...file, rejects_file: file.rows.rejected > 0 ? (inputs[at]?.rejects_file ?? null) : null };
   });
   const all = new RunRequests(requests);
   const failed = status === 'superseded' ? [] : failedOf(all);
   return factsOf(withJobs({ ...summary, files }, all, inputs), { commands, failed }, { requests });
-}
-
-/** Inputs whose rejects files are named from the folder in which they were written. */
-async function inputsFrom(
-  cwd: string,
-  { run, inputs }: StoredRun,
-  state: State,
-): Promise<StoredRun['inputs']> {
-  const written = await state.rejects.ofRun(run);
-  return inputs.map((input, at) => {
-    const { rejects_file: file } = input;
-    const place = file && written.find((found) => found.input === at && found.owner === run)?.location;
-    const isElsewhere = place && place !== resolve(cwd, file) && basename(place) === basename(file);
-    return isElsewhere ? { ...input, rejects_file: place } : input;
-  });
 }
 
 /** Saves what a command learns about jobs. If the state cannot be written, it only warns: the records are still printed. */

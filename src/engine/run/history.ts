@@ -8,6 +8,7 @@ import { idHashes } from '../read/index.js';
 import { HISTORY_KEPT_MS, type HistoryEntry } from '../state/history.js';
 import type { StoredRun } from '../state/runs.js';
 import { MERGED, type Outcome, outcomesOf, type RowOutcome, without } from './outcome.js';
+import { rejectsFrom } from './rejects-form.js';
 import type { ImportDeps } from './start.js';
 
 /** One row of an input, or one profile that `identify` sent. */
@@ -32,14 +33,15 @@ interface Found {
   maybeUnchanged: string[];
 }
 
-type Deps = Pick<ImportDeps, 'state' | 'clock'>;
+type Deps = Pick<ImportDeps, 'state' | 'clock' | 'cwd'>;
 
 /** @returns `records`: newest first */
 export async function historyOf(kind: Kind, id: string, deps: Deps): Promise<Found> {
-  const { state, clock } = deps;
+  const { state, clock, cwd } = deps;
   const [hash] = idHashes(state.secret, [id]);
   const since = clock.now() - HISTORY_KEPT_MS;
-  const runs = new Map((await state.runs.all()).map((run) => [run.run, run]));
+  const named = (run: StoredRun) => ({ ...run, inputs: rejectsFrom(cwd, run.inputs) });
+  const runs = new Map((await state.runs.all()).map((run) => [run.run, named(run)]));
   const jobs = new Map((await state.jobs.all()).map((job) => [job.job_id, job]));
   const known = new Map<string, RunRequests>();
   const entries = (await state.history.find(kind, hash!)).filter(({ at }) => at >= since);

@@ -74,7 +74,6 @@ export async function reopen(session: Session, run: StoredRun, retries: RequestR
 export async function begin(
   session: Session,
   scanned: Scanned,
-  rejects: readonly (string | null)[],
   planned: PlannedRequests | undefined,
   sends: boolean,
 ): Promise<string[]> {
@@ -92,16 +91,13 @@ export async function begin(
     identity: identityOf(scope, contentOf(scanned), options),
     options: await storeOptions(state, run, shown),
     started_at: new Date(clock.now()).toISOString(),
-    inputs: scanned.inputs.map(({ opened: { path, location, kind }, scan }, index) => {
-      const { digest, rows, schema } = scan;
-      const rejects_file = rejects[index] ?? null;
-      return { path, location, kind, digest, rejects_file, types: schema.types, rows };
+    inputs: scanned.inputs.map(({ opened: { path, location, kind }, scan: { digest, rows, schema } }) => {
+      return { path, location, kind, digest, types: schema.types, rows };
     }),
   };
   await state.runs.start(stored, sends ? planned : undefined);
   session.keepSpool();
   session.replaces = replaces;
-  session.rejectsFiles = [...rejects];
   if (!sends) return [];
   session.requests.add(...(planned?.requests ?? []));
   // After the run is recorded: until then, the older runs are the only ones that a resume can continue.
@@ -130,15 +126,6 @@ function supersededBy(
         (digests.has(location) && (machine === here || digests.get(location) === digest)),
     );
   return known.filter((r) => r.run !== run && !r.finished && sameScope(r.scope, scope) && isOfFile(r));
-}
-
-/** Records the paths of the rejects files, by input. */
-export async function nameRejects(session: Session, files: readonly (string | null)[]): Promise<void> {
-  for (const [input, file] of files.entries()) {
-    if (file === (session.rejectsFiles[input] ?? null)) continue;
-    await session.deps.state.runs.setRejectsFile(session.id, input, file);
-    session.rejectsFiles[input] = file;
-  }
 }
 
 /**

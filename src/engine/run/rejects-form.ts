@@ -7,7 +7,7 @@
 import { createHash, createHmac } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { basename } from 'node:path';
+import { basename, relative } from 'node:path';
 import { InputError, StateError } from '../errors.js';
 import { bytesOf, hashesOf } from '../fingerprints/tables.js';
 import type { Format, Kind, RejectedRow } from '../model.js';
@@ -98,6 +98,16 @@ export function rejectsName({ path, format }: Pick<RejectsInput, 'path' | 'forma
 
 /** Whether a rejects file may get this name by default, so that no other file may have it. */
 export const isRejectsName = (path: string): boolean => /\.rejects(?:-\d+)?\.(?:csv|ndjson)$/i.test(path);
+
+/** Names the rejects files of inputs as they are seen from a folder: relative in it, otherwise absolute. */
+export const rejectsFrom = <T extends { rejects_file: string | null }>(
+  cwd: string,
+  inputs: readonly T[],
+): T[] =>
+  inputs.map((input) => {
+    const from = input.rejects_file === null ? '' : relative(cwd, input.rejects_file);
+    return from === '' || /^\.\.|^([a-z]:)?[\\/]/i.test(from) ? input : { ...input, rejects_file: from };
+  });
 
 /** How one input of a run was read: all that its rejects file needs. Has no cell values. */
 export interface Reading {

@@ -22,7 +22,8 @@ import { notSentBefore, unsentOf } from './again.js';
 import { CauseTotals } from './causes.js';
 import { sentLaterReason } from './outcome.js';
 import { finishOutcomes } from './outcomes-file.js';
-import { end as endRun, nameRejects } from './record.js';
+import { end as endRun } from './record.js';
+import { rejectsFrom } from './rejects-form.js';
 import type { Session } from './session.js';
 import type { ImportResult } from './start.js';
 import { type Ending, isFailed, lastJobs, maybeSentTwice, wasSent } from './summary.js';
@@ -38,12 +39,12 @@ export async function* report(
   // On Windows and NFS, a folder cannot be removed while a file in it is open.
   await session.pool.cache?.close();
   const paths = inputs.map(({ path }) => path);
-  const files = rejecting?.flush() ?? session.rejectsFiles;
+  const recorded = rejectsFrom(deps.cwd, session.earlier?.inputs ?? []);
+  const files = rejecting?.flush() ?? recorded.map(({ rejects_file }) => rejects_file);
   let ended = end;
   let before: Awaited<ReturnType<typeof notSentBefore>> | undefined;
   if (scanned) {
     const unlessFailed = (error: unknown): void => void failureAfter(error, end.failure);
-    if (isRecorded) await nameRejects(session, files).catch(unlessFailed);
     await rejecting!.record(unsentOf(scanned, end, options, deps)).catch(unlessFailed);
     const scope = isRecorded ? session.scope : deps.scope;
     before = (await notSentBefore(scanned, { ...deps, scope }).catch(unlessFailed)) ?? undefined;

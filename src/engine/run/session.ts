@@ -19,6 +19,7 @@ import { closeAll } from '../util/close-all.js';
 import { Changes } from './changes.js';
 import { type Recorded, recordedInPlan, recordedInRun } from './recorded.js';
 import { Rejecting } from './rejecting.js';
+import { rejectsFrom } from './rejects-form.js';
 import type { ImportDeps } from './start.js';
 import { plannedIn, type Start } from './start.js';
 import { failedOf, withoutReasons } from './summary.js';
@@ -64,8 +65,6 @@ export class Session {
   failed: readonly RequestRecord[] = [];
   /** The runs whose place it took. */
   replaces: readonly string[];
-  /** The paths of the rejects files, by input, as they are recorded. */
-  rejectsFiles: (string | null)[] = [];
   /** Empty where the rows are not needed, because only jobs are left to follow. */
   opened: readonly OpenedInput[] = [];
   rejecting: Rejecting | null = null;
@@ -170,7 +169,9 @@ export class Session {
   /** The first rejections: those of this session, or where no row is read, those that are recorded. */
   get rejections(): readonly Rejection[] {
     const { summary, inputs = [] } = this.earlier ?? {};
-    return this.rejecting?.first ?? withoutReasons(summary?.rejected ?? [], inputs);
+    return (
+      this.rejecting?.first ?? withoutReasons(summary?.rejected ?? [], rejectsFrom(this.deps.cwd, inputs))
+    );
   }
 
   /** The inputs were opened: prepares for reading them, and for their rejected rows. */
@@ -215,7 +216,6 @@ export class Session {
     this.requests = requests;
     this.failed = this.options.failed ? failedOf(requests) : [];
     this.replaces = run.replaces;
-    this.rejectsFiles = run.inputs.map(({ rejects_file }) => rejects_file);
   }
 
   /** Takes its requests as they are recorded, if the state can be read. */

@@ -15,6 +15,7 @@ import { insertInto, STORED, sql, storedJson, storedOrNull, type Transaction } f
 import type { Spools } from './folder.js';
 import { WHAT } from './history.js';
 import { putRequest } from './jobs.js';
+import type { RejectsRecord } from './rejects.js';
 import { pruneVerified, unlinkSends } from './send-table.js';
 
 /** An input of a run. */
@@ -29,8 +30,6 @@ export interface RunInput {
   kind: Kind;
   /** SHA-256 of the raw bytes, hexadecimal. */
   digest: string;
-  /** Path of its rejects file, as it is reported; null if there is none. */
-  rejects_file: string | null;
   /** Types of its columns by position, as the plan of the run decided them. */
   types: CellType[];
   /** As the plan counted them. */
@@ -70,11 +69,15 @@ export interface StoredRun {
   replaces: readonly string[];
   /** The options of the import, without private values (`run/recorded.ts`). */
   options: unknown;
-  inputs: RunInput[];
+  /** `rejects_file`: the absolute path of its last rejects file; null if there is none. */
+  inputs: (RunInput & { rejects_file: string | null })[];
 }
 
 /** A run as it is recorded when it begins. */
-export type NewRun = Omit<StoredRun, 'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by' | 'hasOpenJobs'>;
+export type NewRun = Omit<
+  StoredRun,
+  'kinds' | 'paths' | 'summary' | 'ended_at' | 'ended_by' | 'hasOpenJobs' | 'inputs'
+> & { inputs: RunInput[] };
 
 /** Removes reasons and warnings, because they quote cells, which the state must not hold (contract §4). */
 const withoutCells = (summary: Summary): Summary => ({
@@ -90,6 +93,9 @@ type Asked = 'run' | 'status' | 'ended_by' | 'started_at' | 'ended_at';
 export type RunRest = Omit<NewRun, Asked | 'scope' | 'finished'>;
 type RunRow = Pick<StoredRun, Asked> &
   Scope & { finished: number; open: number; record: string; summary: string | null };
+
+/** The place of a rejects file. */
+type Rejected = Pick<RejectsRecord, 'owner' | 'input' | 'location'>;
 
 /** The requests of a saved plan, and when it was made, which is the age of its data; null: now. */
 export interface PlannedRequests {
@@ -119,7 +125,10 @@ export class Runs {
         (SELECT count(*) FROM requests WHERE requests.run = runs.run AND requests.state = 'acknowledged') AS open
       FROM runs JOIN scopes USING (scope) WHERE ${run === null ? sql`1 = 1` : sql`run = ${run}`}
       ORDER BY started_at DESC, began DESC`;
-    return (await this.access.all<RunRow>(query)).map(runOf);
+    const places = await this.access.all<Rejected>(
+      sql`SELECT owner, input, location FROM rejects ORDER BY written_at`,
+    );
+    return (await this.access.all<RunRow>(query)).map((row) => runOf(row, places));
   }
 
   /** Records a new run. */
@@ -202,13 +211,6 @@ export class Runs {
     await this.access.run(crashed);
   }
 
-  /** Records the path of the rejects file of an input; null if it has none. */
-  setRejectsFile(run: string, input: number, file: string | null): Promise<void> {
-    const named = (its: RunInput, at: number): RunInput =>
-      at === input ? { ...its, rejects_file: file } : its;
-    return this.access.write((tx) => edit(tx, run, ({ inputs }) => ({ inputs: inputs.map(named) })));
-  }
-
   /** Deletes a run, its requests, and its spooled input. Keeps its jobs, and the ids of unfinished ones. */
   async forget(run: string): Promise<void> {
     await this.access.write(async (tx) => {
@@ -241,12 +243,19 @@ export class Runs {
   }
 }
 
-function runOf({ account, region, base_url, open, finished, record, summary, ...row }: RunRow): StoredRun {
+function runOf(
+  { account, region, base_url, open, finished, record, summary, ...row }: RunRow,
+  places: readonly Rejected[],
+): StoredRun {
   const rest = storedJson<RunRest>(record, STORED.run, row.run);
+  const own = places.filter(({ owner }) => owner === row.run);
   return {
     ...row,
     ...rest,
     scope: { account, region, base_url },
+    inputs: rest.inputs.map((input, at) => {
+      return { ...input, rejects_file: own.findLast((of) => of.input === at)?.location ?? null };
+    }),
     kinds: kindsOf(rest.inputs),
     paths: rest.inputs.map((input) => input.path),
     summary: storedOrNull<Summary>(summary, STORED.summary, row.run),

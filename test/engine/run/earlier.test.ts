@@ -9,10 +9,8 @@ describe('an unfinished run', () => {
   test('gives the run as it is now', async ({ state }) => {
     await state.runs.start(aRun());
     const [seen] = await state.runs.all();
-    await state.runs.setRejectsFile(RUN, 0, 'companies.rejects.csv');
-    expect((await stillOpen(seen!, isContinuing, state)).inputs[0]?.rejects_file).toBe(
-      'companies.rejects.csv',
-    );
+    await state.runs.end(RUN, { status: 'stopped', finished: false, endedBy: null, summary: null });
+    expect((await stillOpen(seen!, isContinuing, state)).status).toBe('stopped');
   });
 
   test('refuses one that another process finished or removed', async ({ state }) => {

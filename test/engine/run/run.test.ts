@@ -196,7 +196,6 @@ describe('options of a run', () => {
           location: '/a.csv',
           kind: 'users',
           digest: 'd',
-          rejects_file: null,
           types: [],
           rows: { read: 0, filtered: 0, rejected: 0 },
         },

@@ -15,7 +15,7 @@ describe('runs', () => {
       options: { rules: { map: [['__proto__', 'plan']] }, limits: null },
       inputs: [
         { ...INPUT, path: '-', location: '/spool/input' },
-        { ...INPUT, path: 'u 2.csv', kind: 'users', rejects_file: 'r.csv', types: ['string', 'integer'] },
+        { ...INPUT, path: 'u 2.csv', kind: 'users', types: ['string', 'integer'] },
         { ...INPUT, path: 'u.csv', kind: 'users', digest: 'c' },
       ],
     });
@@ -26,7 +26,10 @@ describe('runs', () => {
       ['-', 'u 2.csv', 'u.csv'],
     ];
     expect(await (await reopen()).runs.all()).toEqual([
-      { ...run, kinds, paths, ended_at: null, ended_by: null, hasOpenJobs: false, summary: null },
+      {
+        ...{ ...run, kinds, paths, ended_at: null, ended_by: null, hasOpenJobs: false, summary: null },
+        inputs: run.inputs.map((input) => ({ ...input, rejects_file: null })),
+      },
     ]);
   });
 
@@ -107,11 +110,18 @@ describe('runs', () => {
     }
   });
 
-  test('a rejects file is kept with its input', async ({ state }) => {
+  test('an input has the rejects file that was written last', async ({ state, clock }) => {
     await state.runs.start(aRun({ inputs: [INPUT, { ...INPUT, path: 'b.csv' }] }));
-    await state.runs.setRejectsFile(RUN, 1, 'b.rejects.csv');
-    const files = (await first(state)).inputs.map(({ rejects_file }) => rejects_file);
-    expect(files).toEqual([null, 'b.rejects.csv']);
+    const what = { digest: '', mark: null, reading: {}, unedited: new BigUint64Array(), unsent: null };
+    for (const [run, location] of [
+      [RUN, '/b.rejects.csv'],
+      ['another', '/b.rejects-2.csv'],
+    ] as const) {
+      clock.pass(1);
+      await state.rejects.put({ ...what, run, input: 1, owner: RUN, location });
+      const files = (await first(state)).inputs.map(({ rejects_file }) => rejects_file);
+      expect(files).toEqual([null, location]);
+    }
   });
 });
 

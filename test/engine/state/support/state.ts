@@ -120,7 +120,6 @@ export function aRun(
         location: '/data/companies.csv',
         kind: 'companies',
         digest: 'd'.repeat(64),
-        rejects_file: null,
         types: [],
         rows: { read: 0, filtered: 0, rejected: 0 },
       },
