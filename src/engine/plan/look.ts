@@ -203,7 +203,8 @@ const suggestionsIn = ({ columns, warnings }: Scan): Suggested[] =>
       if (problem?.code !== 'null_markers' && problem?.code !== 'stray_values') return [];
       if (problem.column !== column) return [];
       const { markers } = problem;
-      if (problem.code === 'stray_values') return [{ column, type: problem.type, markers, strays: problem.rows }];
+      if (problem.code === 'stray_values')
+        return [{ column, type: problem.type, markers, strays: problem.rows }];
       return problem.types.map((type) => ({ column, type, markers, strays: 0 }));
     });
   });
