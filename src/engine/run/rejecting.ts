@@ -80,7 +80,7 @@ export class Rejecting {
       const mayReplace = (location: string) => this.#mayReplace(at, location);
       return {
         opened: input,
-        file: new RejectsFile(formOf(input, tag), { cwd, name, tag, mayReplace }),
+        file: new RejectsFile(formOf(input, tag), { cwd, name, tag: `${tag}-${at}`, mayReplace }),
         shapes: new ShapeRejections(input, this.#key),
         ...{ ids: [], lines: [], recorded: null },
       };

@@ -36,7 +36,7 @@ export interface FileMark {
 interface RejectsPlace {
   cwd: string;
   name: string;
-  /** Distinguishes the files of simultaneous imports: the run. */
+  /** Distinguishes the files of simultaneous imports, and of inputs with one name: the run and the input. */
   tag: string;
   /** Whether the file at this location, if there is one, may be replaced. */
   mayReplace(location: string): boolean;
