@@ -226,8 +226,8 @@ export type Problem =
   | { code: 'plan_begun' }
   /** The run can be continued. */
   | { code: 'resumable'; run: string }
-  /** An input has changed since the run began. */
-  | { code: 'input_changed'; kind?: RowKind | undefined; id?: string | undefined; paths: string[] }
+  /** An input has changed since the run began. `paths`: of all its inputs; absent if it changed while it was read. */
+  | { code: 'input_changed'; path: string; paths?: string[] }
   /**
    * Private values of a run are on another machine, and must be given again: keys of `set`, columns of
    * `where` with `=` or `!=`.
@@ -248,8 +248,8 @@ export type Problem =
   | { code: 'plan_edited' }
   /** The plan is for another service or account. */
   | { code: 'plan_elsewhere'; region: string; account: string | null }
-  /** An input of a plan has changed or is missing; `path` is that in the plan. */
-  | { code: 'plan_input'; path: string }
+  /** An input of a plan has changed or is missing; `path` is that in the plan. `paths`: of all inputs, if it has changed. */
+  | { code: 'plan_input'; path: string; paths?: string[] }
   /** Something was sent or completed since the plan was made, or the state is another one. */
   | { code: 'plan_outdated' }
   // The service

@@ -74,9 +74,9 @@ test('percentages without their sign are explained', () => {
 });
 
 test('the command for a file can be pasted with any file name and settings', () => {
-  const changed: Problem = { code: 'input_changed', paths: ['-a.csv'], kind: 'users', id: 'Mail' };
-  expect(wordsOf(changed, typedAs('resume r-1 --region eu')).hint).toContain(
-    'import the file again:\n  profiles import --kind users --id Mail --region eu -- -a.csv\n',
+  const other: Problem = { code: 'other_delimiter', path: '-a.csv', delimiter: ';' };
+  expect(wordsOf(other, typedAs('import b.csv --id Mail --region eu')).hint).toBe(
+    'if ";" separates its columns:\n  profiles import --id Mail --delimiter \';\' --region eu -- -a.csv',
   );
 });
 

@@ -91,9 +91,10 @@ export const INPUT_WORDS = {
   wrong_encoding: ({ suggestions }) => {
     if (suggestions.length === 0)
       return 'name the encoding of the file with --encoding, or export the file as UTF-8';
-    const width = Math.max(...suggestions.map(({ encoding }) => encoding.length));
-    const lines = suggestions.map(({ encoding, line }) => `--encoding ${encoding.padEnd(width)}  ${line}`);
-    return ['choose the encoding in which the line reads right:', ...lines];
+    const commands = suggestions.map(({ encoding, line }) => {
+      return { do: `for ${line}`, again: { plus: ['--encoding', encoding] } };
+    });
+    return ['choose the encoding in which the line reads right', ...commands];
   },
   bad_dialect: ({ option, value, wrong: why }) => wrong(`--${option}: ${JSON.stringify(value)} ${why}`),
   wrong_format: ({ likely: format }) =>

@@ -78,13 +78,14 @@ const WORDS: Dictionary = {
       ? { do: 'send its failed rows again', run: ['resume', run, '--failed'] }
       : { do: 'to see what became of its rows', run: ['runs', run] };
   },
-  input_changed: ({ paths, kind, id }, { isOf }) => {
-    const plus = [...(kind ? ['--kind', kind] : []), ...(id ? ['--id', id] : [])];
-    const again = isOf('import') ? { without: ['--resume'] } : { command: 'import', paths, only: [], plus };
-    const moved = `if it is elsewhere now, add --input <new path of ${paths.join(', ')}>`;
-    const restore = 'restore the old content, or import the file again';
-    return [{ do: restore, again }, ...(isOf('resume') ? [moved] : [])];
-  },
+  // Whoever knows how its rows were read adds the import of a recorded run.
+  input_changed: ({ path }, { isOf }) =>
+    isOf('import')
+      ? { do: 'restore the old content, or import the file again', again: { without: ['--resume'] } }
+      : [
+          'restore the old content, or import the file again',
+          ...(isOf('resume') ? [`if it is elsewhere now, add --input <new path of ${path}>`] : []),
+        ],
   values_missing: (problem) => `add them: ${privateFlags(problem)}`,
   values_differ: (problem) => `repeat the values that the run began with: ${privateFlags(problem)}`,
   jobs_unfinished: ({ jobs }) => ({ do: 'to follow them', run: ['job', ...jobs, '--watch'] }),
@@ -150,7 +151,7 @@ export function wordsOf(problem: Problem, commands: Commands = BARE) {
 /** An error as text. @param commands composes commands for this command line */
 export function errorWords(error: ProfilesError, commands: Commands = BARE) {
   const { message, hint } = error.problem ? wordsOf(error.problem, commands) : {};
-  return { message: message ?? error.message, hint: hint ?? hintOf(error, commands) ?? error.hint };
+  return { message: message ?? error.message, hint: hintOf(error, commands) ?? hint ?? error.hint };
 }
 
 /** A warning as text, with its hint; a command in it is a line of its own. */

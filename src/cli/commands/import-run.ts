@@ -14,6 +14,7 @@ import { type ImportDeps, INPUTS, isCarriedOut, type Start } from '../../engine/
 import { failedOf, isWithinBound } from '../../engine/run/summary.js';
 import { isWebAddress } from '../../engine/service/address.js';
 import type { Scope, State } from '../../engine/state/state.js';
+import { hinted } from '../advice/hint.js';
 import type { Again } from '../advice/next.js';
 import type { Context } from '../context.js';
 import { inWords } from '../facts/index.js';
@@ -123,6 +124,7 @@ export async function runAndReport(
   try {
     const ended = await follow().catch(async (error: unknown) => {
       const code = error instanceof ProfilesError ? error.problem?.code : undefined;
+      if (start.from !== 'inputs') adviseImport(error, { options, savePlan }, context);
       // If `apply` begins again, nothing has been planned by then.
       const isUnreported = ['report_file', 'plan_begun', 'run_not_unfinished'].includes(code ?? '');
       // If both fail, the error of the import is thrown, and the other one becomes a warning.
@@ -219,6 +221,32 @@ async function unsentFlags(notSent: NonNullable<Summary['not_sent']>, state: Sta
     if (flags) found.set(run, { paths, flags, sets: hasSets(unsent) });
   }
   return found;
+}
+
+/** Adds to the error for a recorded input that has changed how to import all inputs as they are now. */
+function adviseImport(
+  error: unknown,
+  { options, savePlan }: { options: ImportOptions; savePlan: string | undefined },
+  { commands }: Context,
+): void {
+  const problem = error instanceof ProfilesError ? error.problem : null;
+  if (problem?.code !== 'input_changed' && problem?.code !== 'plan_input') return;
+  const { path, paths } = problem;
+  const flags = flagsIn(options);
+  if (!paths || paths.includes('-') || flags === null) return;
+  const { where = [] } = options;
+  const plan = commands.isOf('apply') ? commands.paths[0] : savePlan;
+  const plus = [
+    ...flags,
+    ...where.flatMap((condition) => ['--where', condition.join('')]),
+    ...setIn(options).flatMap((pair) => ['--set', pair]),
+    ...(plan === undefined ? [] : ['--save-plan', plan]),
+  ];
+  const moved = `if it is elsewhere now, add --input <new path of ${path}>`;
+  const files = paths.length === 1 ? 'the file' : 'the files';
+  const otherwise = plan === undefined ? `import ${files} again` : `make a new plan of ${files}`;
+  const again = { command: 'import', paths, only: [], plus };
+  hinted(error as ProfilesError, [{ do: `restore the old content, or ${otherwise}`, again }, moved]);
 }
 
 /** Null if each kind has its own rules, which flags cannot say. */

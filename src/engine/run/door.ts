@@ -166,8 +166,7 @@ function checkItemFormat({ run, item_format }: Pick<StoredRun, 'run' | 'item_for
 export function checkUnchanged({ recorded, isRecorded, deps }: Session, { inputs }: Scanned): void {
   const what = isRecorded ? 'it cannot be continued' : 'no plan of it can be made';
   for (const [index, { digest }] of recorded?.inputs.entries() ?? []) {
-    const now = inputs[index]!;
-    if (now.scan.digest !== digest) throw recorded!.changed(index, now, deps.cwd, what);
+    if (inputs[index]!.scan.digest !== digest) throw recorded!.changed(index, inputs, deps.cwd, what);
   }
 }
 

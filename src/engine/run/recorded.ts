@@ -38,8 +38,8 @@ export interface Recorded {
   otherwise: string;
   /** Of the error for an input that is not found. */
   missing(path: string): ErrorDetails;
-  /** The error for an input with another content. @param what what is not possible then */
-  changed(index: number, now: PlannedInput, cwd: string, what: string): InputError;
+  /** The error for an input with another content. @param now all inputs. @param what what is not possible then */
+  changed(index: number, now: readonly PlannedInput[], cwd: string, what: string): InputError;
 }
 
 export function recordedInPlan({ run, item_format, inputs }: SavedPlan): Recorded {
@@ -48,30 +48,45 @@ export function recordedInPlan({ run, item_format, inputs }: SavedPlan): Recorde
     ...{ run, item_format, name: 'the plan', missing },
     inputs: inputs as (SavedPlan['inputs'][number] & RecordedInput)[],
     otherwise: 'name the file that the plan was made of, or make a new plan',
-    changed: (index, { scan }) => {
+    changed: (index, now, cwd) => {
       const { path, bytes } = inputs[index]!;
-      const sizes = scan.size === bytes ? '' : ` (${scan.size} bytes, not ${bytes})`;
-      return new InputError(`has changed since the plan was made${sizes}`, { file: path, ...missing(path) });
+      const { size } = now[index]!.scan;
+      const sizes = size === bytes ? '' : ` (${size} bytes, not ${bytes})`;
+      return new InputError(`has changed since the plan was made${sizes}`, {
+        file: path,
+        problem: { code: 'plan_input', path, paths: pathsNow(inputs, now, cwd) },
+      });
     },
   };
 }
 
-export const recordedInRun = ({ run, item_format, inputs, options }: StoredRun): Recorded => ({
+/** The paths that name the same inputs here. A run may have begun in another folder. */
+const pathsNow = (
+  inputs: readonly Pick<RecordedInput, 'path'>[],
+  now: readonly PlannedInput[],
+  cwd: string,
+): string[] =>
+  inputs.map(({ path }, index) => {
+    const { location } = now[index]!.opened;
+    // Copies of downloads and archive members have other names.
+    const isElsewhere = basename(location) === basename(path) && location !== resolve(cwd, path);
+    return isElsewhere ? location : path;
+  });
+
+export const recordedInRun = ({ run, item_format, inputs }: StoredRun): Recorded => ({
   ...{ run, item_format, inputs, name: `run ${run}` },
   otherwise: 'name the file that the run read, or import this one',
   missing: (path) => ({
     hint: 'name a file with the same content',
     problem: { code: 'run_input', run, path },
   }),
-  changed: (index, { opened: { location } }, cwd, what) => {
+  changed: (index, now, cwd, what) => {
     const { path } = inputs[index]!;
-    // The run may have begun in another folder. Copies of downloads and archive members have other names.
-    const isElsewhere = basename(location) === basename(path) && location !== resolve(cwd, path);
-    const { kind, id } = options as Pick<ImportOptions, 'kind' | 'id'>;
+    const paths = pathsNow(inputs, now, cwd);
     return new InputError(`has changed since run ${run} began, so ${what}`, {
       file: path,
       hint: 'restore the old content, or start a new import of the file',
-      problem: { code: 'input_changed', paths: [isElsewhere ? location : path], kind, id },
+      problem: { code: 'input_changed', path: paths[index]!, paths },
     });
   },
 });

@@ -75,7 +75,7 @@ const changedDuringImport = (path: string): InputError =>
   new InputError('changed while it was being imported', {
     file: path,
     hint: 'import it again when nothing writes to it',
-    problem: { code: 'input_changed', paths: [path] },
+    problem: { code: 'input_changed', path },
   });
 
 /**
