@@ -1,9 +1,8 @@
 /** What a user would run after an import: the summary's `next` (contract §3). Pure. */
 
-import { isRejectedBefore, type RequestRecord } from '../../engine/model/requests.js';
+import { isRejectedBefore, JOB_FAILED, type RequestRecord } from '../../engine/model/requests.js';
 import type { Summary } from '../../engine/model.js';
 import type { Problem } from '../../engine/problems.js';
-import { JOB_FAILED } from '../../engine/send/next.js';
 import { hasEnded } from '../../engine/service/names.js';
 import { count } from '../../engine/util/numbers.js';
 import type { Commands } from './commands.js';

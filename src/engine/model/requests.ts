@@ -89,6 +89,9 @@ export function rangesOf(r: RequestRecord): RequestRecord['more'] {
   return [{ input, first_row, end_row, first_line, last_line, rows }, ...more];
 }
 
+/** The `failure` of all failed jobs. */
+export const JOB_FAILED = 'job failed';
+
 /** Whether it was not sent, because the service rejected its rows before: in this run, it has no failure. */
 export const isRejectedBefore = ({ state, failure }: Pick<RequestRecord, 'state' | 'failure'>): boolean =>
   state === 'rejected' && failure === null;

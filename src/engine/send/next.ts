@@ -4,7 +4,7 @@
  * one with several parts was divided.
  */
 import { CanaryError, Exit, type ServiceError } from '../errors.js';
-import type { RequestRecord } from '../model/requests.js';
+import { JOB_FAILED, type RequestRecord } from '../model/requests.js';
 import { isCompleted, type RunRequests } from '../model/run-requests.js';
 import type { SendOptions } from '../options.js';
 import { isInDoubt, requestStatus } from '../states.js';
@@ -119,9 +119,6 @@ function outcomeOf(r: RequestRecord): 'planned' | 'doubt' | 'accepted' | 'comple
   if (status === 'completed' && r.rows > 0) return 'completed';
   return status === 'planned' || status === 'accepted' ? status : 'ended';
 }
-
-/** The failure text for all failed jobs. */
-export const JOB_FAILED = 'job failed';
 
 /** How a request failed; null if it is not known to have failed. Failures with the same text are alike. */
 export function failureOf(r: RequestRecord): string | null {

@@ -37,6 +37,12 @@ type RejectsRow = Omit<WrittenRejects, 'mark' | 'unedited' | keyof Rest> & {
   unedited: Uint8Array;
 };
 
+/** Where the rejects files of runs are; the last one of an input comes last. */
+export const rejectsPlaces = (access: Access) =>
+  access.all<Pick<RejectsRecord, 'owner' | 'input' | 'location'>>(
+    sql`SELECT owner, input, location FROM rejects ORDER BY written_at`,
+  );
+
 export class Rejects {
   constructor(private readonly access: Access) {}
 

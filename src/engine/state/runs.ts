@@ -15,7 +15,7 @@ import { insertInto, STORED, sql, storedJson, storedOrNull, type Transaction } f
 import type { Spools } from './folder.js';
 import { WHAT } from './history.js';
 import { putRequest } from './jobs.js';
-import type { RejectsRecord } from './rejects.js';
+import { rejectsPlaces } from './rejects.js';
 import { pruneVerified, unlinkSends } from './send-table.js';
 
 /** An input of a run. */
@@ -94,9 +94,6 @@ export type RunRest = Omit<NewRun, Asked | 'scope' | 'finished'>;
 type RunRow = Pick<StoredRun, Asked> &
   Scope & { finished: number; open: number; record: string; summary: string | null };
 
-/** The place of a rejects file. */
-type Rejected = Pick<RejectsRecord, 'owner' | 'input' | 'location'>;
-
 /** The requests of a saved plan, and when it was made, which is the age of its data; null: now. */
 export interface PlannedRequests {
   requests: readonly RequestRecord[];
@@ -125,9 +122,7 @@ export class Runs {
         (SELECT count(*) FROM requests WHERE requests.run = runs.run AND requests.state = 'acknowledged') AS open
       FROM runs JOIN scopes USING (scope) WHERE ${run === null ? sql`1 = 1` : sql`run = ${run}`}
       ORDER BY started_at DESC, began DESC`;
-    const places = await this.access.all<Rejected>(
-      sql`SELECT owner, input, location FROM rejects ORDER BY written_at`,
-    );
+    const places = await rejectsPlaces(this.access);
     return (await this.access.all<RunRow>(query)).map((row) => runOf(row, places));
   }
 
@@ -245,7 +240,7 @@ export class Runs {
 
 function runOf(
   { account, region, base_url, open, finished, record, summary, ...row }: RunRow,
-  places: readonly Rejected[],
+  places: Awaited<ReturnType<typeof rejectsPlaces>>,
 ): StoredRun {
   const rest = storedJson<RunRest>(record, STORED.run, row.run);
   const own = places.filter(({ owner }) => owner === row.run);
