@@ -14,7 +14,7 @@ const BIN = join(import.meta.dirname, '../../bin/profiles.js');
 
 let place: Place;
 beforeAll(async () => {
-  await built();
+  built();
   place = await makePlace();
 });
 afterAll(() => place.stop());

@@ -14,7 +14,7 @@ const DOUBLE = 'double.test.ts';
 let folder: string;
 
 beforeAll(async () => {
-  await built();
+  built();
   folder = consumer();
   cpSync(join(ROOT, 'examples'), folder, { recursive: true });
   writeFileSync(

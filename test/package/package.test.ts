@@ -16,7 +16,7 @@ const folder = scratch();
 let packed: Packed;
 
 beforeAll(async () => {
-  await built();
+  built();
   execFileSync(process.execPath, ['scripts/man.mjs'], { cwd: ROOT });
   packed = pack(folder);
 });

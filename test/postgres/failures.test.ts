@@ -35,7 +35,7 @@ describe.runIf(hasPostgres)('machines that share a state', () => {
   const random = seeded(SEED);
 
   beforeAll(async () => {
-    await built();
+    built();
     server = await startPostgres();
     pooler = await startPooler(server);
     proxy = await cutter(server.port);

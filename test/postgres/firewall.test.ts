@@ -21,7 +21,7 @@ describe.runIf(hasPostgres && missing === null)(
     let schema = '';
     let sessions: Session[] = [];
     beforeAll(async () => {
-      await built();
+      built();
       service = await new FaultServer().start();
       const portOfService = Number(new URL(service.url).port);
       island = await makeIsland([port, portOfService], { [port]: join(folder, `.s.PGSQL.${port}`) });

@@ -3,18 +3,8 @@
  * start.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { setTimeout as wait } from 'node:timers/promises';
 import { expect } from 'vitest';
 import { expireLeases, onPostgres, stateEnv } from './state.js';
 
@@ -137,39 +127,14 @@ export function program(
 }
 
 /** Builds the command, unless the build is newer than its sources. For `beforeAll`. */
-export async function built(): Promise<void> {
-  const lock = join(ROOT, 'node_modules/.building');
-  // Test files run in parallel, and a build removes files of the one before it.
-  for (let waited = 0; !taken(lock); waited += 20) {
-    if (waited > 300_000) throw new Error(`another build has not ended: ${lock}`);
-    await wait(20);
-  }
-  try {
-    if (!isFresh()) execFileSync(process.execPath, ['build.mjs'], { cwd: ROOT, stdio: 'inherit' });
-  } finally {
-    rmSync(lock, { recursive: true, force: true });
-  }
-}
-
-function taken(lock: string): boolean {
-  try {
-    mkdirSync(lock);
-    return true;
-  } catch {
-    // Left by a process that died during its build.
-    if (Date.now() - timeOf(lock) > 120_000) rmSync(lock, { recursive: true, force: true });
-    return false;
-  }
-}
-
-const timeOf = (path: string): number => statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
-
-function isFresh(): boolean {
-  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).map((name) =>
-    join(ROOT, 'src', name),
-  );
-  const newest = Math.max(...[...sources, join(ROOT, 'build.mjs'), join(ROOT, 'package.json')].map(timeOf));
-  return timeOf(join(ROOT, 'dist/main.cjs')) > newest;
+export function built(): void {
+  const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' });
+  const read = [...sources.map((name) => `src/${name}`), 'build.mjs', 'package.json'];
+  const timeOf = (path: string): number =>
+    statSync(join(ROOT, path), { throwIfNoEntry: false })?.mtimeMs ?? 0;
+  // It is written last.
+  if (timeOf('dist/sandbox.d.ts') > Math.max(...read.map(timeOf))) return;
+  execFileSync(process.execPath, ['build.mjs'], { cwd: ROOT, stdio: 'inherit' });
 }
 
 /** Makes `bin` in a folder, with the command as a PATH finds it. @returns its path */

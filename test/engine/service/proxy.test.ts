@@ -196,7 +196,7 @@ it.each([
 ] as const)(
   '%s: a signal while the proxy is silent ends an import at once, with nothing sent',
   async (scheme, signal, exit) => {
-    await built();
+    built();
     const silent = createTcp();
     const asked = once(silent, 'connection');
     const { port } = await listen(silent);
@@ -309,7 +309,7 @@ describe('a proxy that fails', () => {
 });
 
 it('leads the built command out, whose bundle loads it when it is set', async () => {
-  await built();
+  built();
   const proxy = await tunnelTo(await closedPort(), { refuseWith: 403 });
   const cwd = scratch({ 'c.csv': 'company_id\nc-1\n' });
   const line = 'import c.csv -o retries=0 --base-url https://service.example';

@@ -72,7 +72,7 @@ export async function askInProcess(
   urls: string[],
   { timeoutMs = 10_000, env = {} }: { timeoutMs?: number; env?: Record<string, string> } = {},
 ): Promise<{ answers: Answer[]; open: string[] }> {
-  await built();
+  built();
   const given = [LIBRARY, `${timeoutMs}`, TOKEN, `${BODY}`, ...urls];
   const child = node(['--input-type=module', '-e', ASK, ...given], { cwd: scratch(), env });
   const { stdout, stderr } = await child.ended;
