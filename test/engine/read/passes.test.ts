@@ -141,22 +141,6 @@ describe('for any rows, rules and limits', () => {
   }
 });
 
-describe('a size that depends on the types', () => {
-  // As numbers, the item of c1 has 50 bytes; as text, two more for each cell.
-  const limit = '{"company_id":"c1","metadata":{"a":12345,"b":6789}}'.length;
-
-  it.each(['5', 'x'])('is measured as if each value was text, in both passes: with %s', async (last) => {
-    const csv = `company_id,a,b\nc1,12345,6789\nc2,12345,67890\nc3,1,2\nc4,${last},6\n`;
-    const { scan, items, reasons, rejected, texts } = await readText('a.csv', csv, { itemLimitBytes: limit });
-    expect(items.map((item) => (item as { company_id: string }).company_id)).toEqual(['c3', 'c4']);
-    expect(reasons).toEqual([2, 3].map((line) => `${line}: the item is larger than a request may be`));
-    expect(rejected.map(({ line }) => line)).toEqual([2, 3]);
-    expect(scan.rows).toEqual({ read: 4, filtered: 0, rejected: 2 });
-    expect(scan.bytes).toBe(texts.join('').length);
-    expect(scan.sample).toEqual(items[0]);
-  });
-});
-
 function textsOf(batch: ItemBatch): string[] {
   return Array.from(batch.ends, (_, at) => itemIn(batch, at).toString());
 }
