@@ -7,7 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { hurried, makePlace, type Place, TOKEN } from '../cli/place.js';
 import { BIN, binIn, built, printedJson } from '../support/child.js';
 import { cli, scratch } from '../support/cli.js';
-import { shellWords } from '../support/sh.js';
+import { typed, update } from '../support/page.js';
+import { quoted, sh, shellWords } from '../support/sh.js';
 import { type Block, blocksOf, PAGES, ROOT, read } from './documents.js';
 
 const BLOCKS = PAGES.flatMap(blocksOf).filter(({ notRun }) => notRun === null);
@@ -89,9 +90,6 @@ function masked(text: string): string {
     .replace(/\b\d{8}-\d{6}-\w{4}\b/g, '<run>');
 }
 
-/** `UPDATE_DOCS=1` writes into the pages what the commands print now. */
-const update = process.env.UPDATE_DOCS === '1';
-
 describe('what a page shows is what its commands print, one after the other in one folder', () => {
   beforeAll(built);
   const pages = PAGES.filter((page) => blocksOf(page).some(({ language }) => language === 'console'));
@@ -99,7 +97,7 @@ describe('what a page shows is what its commands print, one after the other in o
   it.each(pages)('%s', { timeout: 600_000 }, async (page) => {
     const folder = scratch();
     cpSync(join(ROOT, 'fixtures'), join(folder, 'fixtures'), { recursive: true });
-    let env: NodeJS.ProcessEnv = { PATH: `${binIn(folder)}:${process.env.PATH}`, HOME: folder };
+    let env: Record<string, string> = { PATH: `${binIn(folder)}:${process.env.PATH}`, HOME: folder };
     const servers: ChildProcess[] = [];
     let now = read(page);
     try {
@@ -112,9 +110,7 @@ describe('what a page shows is what its commands print, one after the other in o
           env = { ...env, ...variables };
         }
         if (language !== 'console') continue;
-        let shown = '';
-        for (const [line] of text.matchAll(/^\$ .*$/gm))
-          shown += `${line}\n${await output(line.slice(2), folder, env)}`;
+        const shown = await typed(text, (line) => output(line, folder, env));
         if (update) now = now.replace(text, () => (masked(shown) === masked(text) ? text : shown));
         else expect(masked(shown)).toBe(masked(text));
       }
@@ -128,22 +124,14 @@ describe('what a page shows is what its commands print, one after the other in o
   });
 });
 
-async function output(line: string, cwd: string, env: NodeJS.ProcessEnv): Promise<string> {
-  const child = spawn('/bin/sh', ['-c', `exec 2>&1; ${line}`], {
-    cwd,
-    env,
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  let text = '';
-  child.stdout.setEncoding('utf8').on('data', (part: string) => {
-    text += part;
-  });
-  await once(child, 'close');
-  return text;
+async function output(line: string, cwd: string, env: Record<string, string>): Promise<string> {
+  const variables = Object.entries(env).map(([name, value]) => quoted(`${name}=${value}`));
+  const { stdout } = await sh(`exec env -i ${variables.join(' ')} sh -c ${quoted(line)} 2>&1`, { cwd });
+  return String(stdout);
 }
 
 /** The server of a page, and the variables that it prints. */
-async function startSandbox(flags: string, cwd: string, env: NodeJS.ProcessEnv) {
+async function startSandbox(flags: string, cwd: string, env: Record<string, string>) {
   const ports = ['--port', '--lookup-port', '--eu-port', '--page-port'].flatMap((flag) => [flag, '0']);
   const words = [BIN, 'sandbox', ...shellWords(flags), ...ports, '--memory', '--json'];
   const server = spawn(process.execPath, words, { cwd, env, stdio: ['ignore', 'pipe', 'ignore'] });
@@ -151,8 +139,8 @@ async function startSandbox(flags: string, cwd: string, env: NodeJS.ProcessEnv) 
   return {
     server,
     variables: {
-      PROFILES_BASE_URL: printed.base_url,
-      PROFILES_LOOKUP_BASE_URL: printed.lookup_base_url,
+      PROFILES_BASE_URL: printed.base_url!,
+      PROFILES_LOOKUP_BASE_URL: printed.lookup_base_url!,
       PROFILES_TOKEN: 'rehearsal',
     },
   };

@@ -34,6 +34,13 @@ export const said = (name: string, { preamble, text }: Section): string | undefi
 
 const FENCE = /^```(\w+)(?: (\S+))?\n([\s\S]*?)^```$/gm;
 
+/** A `console` block, with what its lines print now. */
+export async function typed(text: string, type: Session['type']): Promise<string> {
+  let now = '';
+  for (const [line] of text.matchAll(/^\$ .*$/gm)) now += `${line}\n${await type(line.slice(2))}`;
+  return now;
+}
+
 /** A part of a page, with what its lines print now. */
 async function played(part: string, session: Session): Promise<string> {
   let now = '';
@@ -41,15 +48,13 @@ async function played(part: string, session: Session): Promise<string> {
   for (const { 0: fence, 1: language, 2: file, 3: text, index } of part.matchAll(FENCE)) {
     if (file) session.write!({ language: language!, file, text: text! });
     if (language !== 'console') continue;
-    now += `${part.slice(end, index)}\`\`\`console\n`;
-    for (const [line] of text!.matchAll(/^\$ .*$/gm)) now += `${line}\n${await session.type(line.slice(2))}`;
-    now += '```';
+    now += `${part.slice(end, index)}\`\`\`console\n${await typed(text!, (line) => session.type(line))}\`\`\``;
     end = index + fence.length;
   }
   return now + part.slice(end);
 }
 
-const update = process.env.UPDATE_DOCS === '1';
+export const update = process.env.UPDATE_DOCS === '1';
 
 /** Declares a test for each section of a page. */
 export function page(path: string, open: (section: Section) => Session | Promise<Session>): void {

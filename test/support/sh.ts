@@ -33,7 +33,8 @@ function started(): Shell {
   return { child, statuses: lines[Symbol.asyncIterator](), folder };
 }
 
-const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
+/** A text as one word of a shell. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /** Runs one line after the other. @param input its standard input */
 export function sh(line: string, { cwd = tmpdir(), input = '' } = {}): Promise<Ran> {
