@@ -119,26 +119,29 @@ async function orWarn<T>(context: Context, look: () => T | Promise<T>): Promise<
   try {
     return await look();
   } catch (error) {
-    if (!(error instanceof ProfilesError)) throw error;
-    const { message, hint } = errorWords(error, context.commands);
-    context.warn([message, hint ?? []].flat().join('; '));
+    context.warn(wordsFor(error, ProfilesError, context));
     return null;
   }
 }
 
 /** Turns an error of `read` into what to say about the answer. */
 const checked =
-  (read: (text: string) => unknown, { commands }: Context): Check =>
+  (read: (text: string) => unknown, context: Context): Check =>
   (typed) => {
     try {
       read(typed);
       return undefined;
     } catch (error) {
-      if (!(error instanceof ConfigError)) throw error;
-      const { message, hint } = errorWords(error, commands);
-      return [message, hint ?? []].flat().map(safeLine).join('; ');
+      return safeLine(wordsFor(error, ConfigError, context));
     }
   };
+
+/** An error of this kind in words; others are thrown. */
+function wordsFor(error: unknown, kind: typeof ProfilesError, { commands }: Context): string {
+  if (!(error instanceof kind)) throw error;
+  const { message, hint } = errorWords(error, commands);
+  return [message, hint ?? []].flat().join('; ');
+}
 
 const asText = (value: Scalar): string => (Array.isArray(value) ? JSON.stringify(value) : String(value));
 

@@ -9,11 +9,12 @@ import type { KnownJob } from '../../engine/state/state.js';
 import { count } from '../../engine/util/numbers.js';
 import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
+import { toneOf } from '../facts/outcome.js';
 import { engineValues, WAITING, waitingIn } from '../options/index.js';
 import { createDisplay, lineWidth, stopOnSignal, waiting } from '../output/display.js';
 import { JobBoard } from '../output/progress.js';
 import { jobText, pick } from '../output/records.js';
-import { progressMode, safeHint, stylesOn, writeJson, writeOut } from '../output/terminal.js';
+import { colorOf, progressMode, safeHint, stylesOn, writeJson, writeOut } from '../output/terminal.js';
 import { type Ended, print, type Spec, say } from './command.js';
 import * as names from './job-names.js';
 import { list } from './list.js';
@@ -102,7 +103,6 @@ async function follow(
 
 const FIELDS =
   'job_id kind status rows completed_rows account region base_url run submitted_at seen_at'.split(' ');
-const COLORS: Readonly<Record<string, 'green' | 'red'>> = { completed: 'green', failed: 'red' };
 
 export const command = list(async ({ flags }, context) => {
   const isRefreshed = flags.refresh === true;
@@ -118,7 +118,7 @@ export const command = list(async ({ flags }, context) => {
     ...{ records, fields: FIELDS, id: 'job_id', empty: 'no jobs yet' },
     tableFields: 'job_id status kind rows completed_rows region submitted_at'.split(' '),
     times: ['submitted_at', 'seen_at'],
-    styles: { status: (status) => COLORS[status] ?? 'yellow' },
+    styles: { status: (status) => colorOf(toneOf(status)) },
   };
 });
 

@@ -55,8 +55,6 @@ export const command: Spec = {
       throw usage('--report is for one run', 'profiles runs <run> --report report.html');
     if (named === undefined && (savePlan !== undefined || inputs.length > 0))
       throw usage('--save-plan and --input are for one run', 'profiles runs <run> --save-plan plan.json');
-    if (savePlan === undefined && inputs.length > 0)
-      throw usage('--input says where an input of a plan is now', 'add --save-plan <file>');
     const listed = ['csv', ...Object.keys(LISTING)].find((name) => flags[name] !== undefined);
     if (listed !== undefined && (named ?? forgotten) !== undefined)
       throw usage(`--${listed} is for the list of runs, not for one run`, 'leave it out');

@@ -84,7 +84,7 @@ const IDENTIFY = ['identify company', 'identify user'];
 /** Options of single commands. */
 export const OTHERS = {
   inputs: row(types.INPUT_TYPE, {
-    ...{ spelled: '--input', repeatable: true, distinct: true },
+    ...{ spelled: '--input', repeatable: true, distinct: true, needs: '--save-plan' },
     commands: ['apply', 'resume', 'runs'],
   }),
   expect: row(text('sha256'), { commands: ['apply'] }),

@@ -2,9 +2,9 @@
 import { fileURLToPath } from 'node:url';
 import { UsageError } from '../../engine/errors.js';
 import { type InvalidBound, wordOption } from '../../engine/options.js';
-import { parseDuration, writeDuration } from '../../engine/util/duration.js';
+import { DURATION, DURATION_EXAMPLES, parseDuration, writeDuration } from '../../engine/util/duration.js';
 import { wholeNumber } from '../../engine/util/numbers.js';
-import { formatSize, parseSize } from '../../engine/util/size.js';
+import { formatSize, parseSize, SIZE, SIZE_EXAMPLES } from '../../engine/util/size.js';
 
 export interface Type<V = unknown> {
   /** Decides the schema of its value in the config file (`settings/schema.ts`). */
@@ -15,6 +15,7 @@ export interface Type<V = unknown> {
   read(text: string, setting: string): V;
   /** The value as a user would type it. */
   write(value: V): string;
+  /** Of a number, also in other units, such as milliseconds. */
   least?: number;
   words?: readonly string[];
   /** For texts in the config file: a pattern, and the error message if it does not match. */
@@ -79,23 +80,30 @@ export function countType(
 }
 
 export const SIZE_TYPE = type('size', 'size', parseSize, {
+  ...{ least: 1, pattern: SIZE, form: `a size is written like ${SIZE_EXAMPLES}` },
   write: (bytes: number) => formatSize(bytes).replace(' ', ''),
 });
 
 /** @param least minimum in milliseconds: 1 if zero has no meaning */
 export function duration(least = 0): Type<number> {
   const read = (given: string, setting: string): number => parseDuration(given, setting, least);
-  return type('duration', 'duration', read, { least, write: writeDuration });
+  const form = { pattern: DURATION, form: `a duration is written like ${DURATION_EXAMPLES}` };
+  return type('duration', 'duration', read, { least, ...form, write: writeDuration });
 }
 
-export const PERCENTAGE = /^(100(\.0+)?|\d{1,2}(\.\d+)?)%$/;
+const PERCENTAGE = /^(100(\.0+)?|\d{1,2}(\.\d+)?)%$/;
 
 /** A count, or a percentage of the rows that were read. */
-export const BOUND_TYPE = type('bound', 'n|n%', (given, setting): Exclude<InvalidBound, string> => {
-  if (PERCENTAGE.test(given)) return { percent: Number(given.slice(0, -1)) };
-  if (/^\d+$/.test(given) && Number.isSafeInteger(Number(given))) return { rows: Number(given) };
-  throw wrong(setting, given, 'a number of rows or a percentage', `${setting} 10 or ${setting} 2%`);
-});
+export const BOUND_TYPE = type(
+  'bound',
+  'n|n%',
+  (given, setting): Exclude<InvalidBound, string> => {
+    if (PERCENTAGE.test(given)) return { percent: Number(given.slice(0, -1)) };
+    if (/^\d+$/.test(given) && Number.isSafeInteger(Number(given))) return { rows: Number(given) };
+    throw wrong(setting, given, 'a number of rows or a percentage', `${setting} 10 or ${setting} 2%`);
+  },
+  { pattern: PERCENTAGE, form: 'must be a number of rows or a percentage, like 10 or 2%' },
+);
 
 /** A time zone by its IANA name. */
 export const ZONE_TYPE = type('text', 'zone', (given, setting) => {

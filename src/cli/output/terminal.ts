@@ -99,7 +99,8 @@ const TONES = {
 } as const;
 
 export const markOf = (tone: Tone): string => TONES[tone][0];
-export const styleOf = (tone: Tone, styles: Styles): Style => styles[TONES[tone][1]];
+export const colorOf = (tone: Tone): StyleName => TONES[tone][1];
+export const styleOf = (tone: Tone, styles: Styles): Style => styles[colorOf(tone)];
 
 // biome-ignore lint/complexity/useRegexLiterals: escapes in a string can be read
 const UNSAFE = new RegExp(

@@ -5,53 +5,30 @@
 import { type ParseError, parse, printParseErrorCode } from 'jsonc-parser';
 import * as z from 'zod';
 import { ConfigError } from '../../engine/errors.js';
-import { DURATION, DURATION_EXAMPLES } from '../../engine/util/duration.js';
-import { SIZE, SIZE_EXAMPLES } from '../../engine/util/size.js';
 import { hinted } from '../advice/hint.js';
 import type { Entry } from '../options/index.js';
-import { PERCENTAGE } from '../options/types.js';
 import { KEYS, type Key, NAME, NAME_RULE, type Scalar, sentence } from './keys.js';
 
 const name = z.string().regex(NAME, NAME_RULE);
-const SIZE_FORM = `a size is written like ${SIZE_EXAMPLES}`;
-const BOUND_FORM = 'must be a number of rows or a percentage, like 10 or 2%';
 const COMMAND_FORM = 'must be an array of a program and its arguments, like ["pass","show","profiles"]';
-const POSITIVE = 'must be greater than zero';
 
 const count = (least: number) =>
   z.int('must be a whole number').min(least, least === 0 ? 'must be 0 or more' : `must be at least ${least}`);
 
 /** The schema of an option's value. `null` is not allowed: to unset a key, leave it out. */
-function schemaOf({ type }: Entry): z.ZodType {
-  switch (type.kind) {
-    case 'flag':
-      return z.boolean('must be true or false');
-    case 'count':
-      return count(type.least ?? 0);
-    case 'size': {
-      const size = z.string().regex(SIZE, SIZE_FORM).regex(/[1-9]/, POSITIVE);
-      return z.union([count(1), size], { error: SIZE_FORM });
-    }
-    case 'duration': {
-      const duration = z.string().regex(DURATION, `a duration is written like ${DURATION_EXAMPLES}`);
-      return type.least ? duration.regex(/[1-9]/, POSITIVE) : duration;
-    }
-    case 'bound':
-      return z.union([count(0), z.string().regex(PERCENTAGE, BOUND_FORM)], { error: BOUND_FORM });
-    case 'word':
-      return z.enum(type.words as readonly [string, ...string[]]);
-    case 'name':
-      return name;
-    case 'words': {
-      const words = z.array(z.string(COMMAND_FORM), COMMAND_FORM).min(1, COMMAND_FORM);
-      const isCommand = (all: string[]) => all[0] !== '' && !all.some((word) => word.includes('\0'));
-      return words.refine(isCommand, { error: COMMAND_FORM });
-    }
-    default:
-      return type.pattern
-        ? z.string().regex(type.pattern, type.form)
-        : z.string().min(1, 'must not be empty');
+function schemaOf({ type: { kind, least = 0, words = [], pattern, form = '' } }: Entry): z.ZodType {
+  if (kind === 'flag') return z.boolean('must be true or false');
+  if (kind === 'count') return count(least);
+  if (kind === 'word') return z.enum(words);
+  if (kind === 'name') return name;
+  if (kind === 'words') {
+    const command = z.array(z.string(COMMAND_FORM), COMMAND_FORM).min(1, COMMAND_FORM);
+    const isCommand = (all: string[]) => all[0] !== '' && !all.some((word) => word.includes('\0'));
+    return command.refine(isCommand, { error: COMMAND_FORM });
   }
+  const any = pattern ? z.string().regex(pattern, form) : z.string().min(1, 'must not be empty');
+  const text = least > 0 ? any.regex(/[1-9]/, 'must be greater than zero') : any;
+  return kind === 'size' || kind === 'bound' ? z.union([count(least), text], { error: form }) : text;
 }
 
 /** The schemas of the keys directly below `prefix`. With `place`, only keys that only accounts have. */
