@@ -30,8 +30,6 @@ import { importConfirmation, offerOf } from './confirm.js';
 import { checkFilesDiffer } from './import-options.js';
 
 interface More {
-  /** For a resumed run: the scope that it began with, even if the token is another one now. */
-  scope?: Scope | null;
   /** Where the plan of a dry run is saved. */
   savePlan?: string | undefined;
   /** Files that the import reads besides its inputs: mapping files, or the plan. It must not write to them. */
@@ -46,14 +44,15 @@ export async function runAndReport(
   options: ImportOptions,
   { form, values, page }: Report,
   context: Context,
-  { scope = null, savePlan, reads = [], isConfirmed = false }: More = {},
+  { savePlan, reads = [], isConfirmed = false }: More = {},
 ): Promise<Ended> {
   const { cwd, commands } = context;
   const { rejects, outcomes } = options;
   const files = { '--rejects': rejects, '--outcomes': outcomes, '--report': page, '--save-plan': savePlan };
   checkFilesDiffer(files, cwd);
   const output = new AbortController();
-  const base = await importDeps(options, context, scope);
+  // A run keeps the scope that it began with, even if the token is another one now.
+  const base = await importDeps(options, context, start.from === 'run' ? start.run.scope : null);
   const settings = await context.settings();
   const resumed = start.from === 'run';
   const sendsNothing = options.dryRun || (resumed && start.isSent);

@@ -123,7 +123,7 @@ export const resume: Spec = {
     const { start, options } = await startOfRun(stored, { inputs, values, failed }, how, state);
     if (start.from === 'run' && start.isSent)
       checkFollowed(stored, { how: changes, inputs, values }, context);
-    return runAndReport(start, options, report, there, { scope });
+    return runAndReport(start, options, report, there);
   },
 };
 

@@ -88,7 +88,7 @@ export const command: Spec = {
       const there = await recorded.contextAt(`run ${run.run}`, scope, words, context, account);
       const { start, options } = startOfRunPlan(run, inputs, state);
       const { runAndReport } = await import('./import-run.js');
-      return runAndReport(start, options, report, there, { scope, savePlan });
+      return runAndReport(start, options, report, there, { savePlan });
     }
     // If the report's file cannot be written, nothing is printed.
     const { page, values } = report;

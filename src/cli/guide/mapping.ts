@@ -261,10 +261,7 @@ async function apart(sources: readonly AnySource[], options: LookOptions, contex
     });
     const what = 'if their rows are what these say, import the files one by one';
     return unshared(found) === undefined ? null : { ...oneByOne(found), do: what };
-  }).catch((error: unknown) => {
-    if (error instanceof InputError || error instanceof UsageError) return null;
-    throw error;
-  });
+  }).catch(() => null); // the first error stands, whatever is wrong with the others
 }
 
 /** The first free name for a mapping file beside these inputs. */

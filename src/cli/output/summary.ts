@@ -10,6 +10,7 @@ import { commandLines } from '../advice/shell.js';
 import { errorWords } from '../advice/words.js';
 import type { Facts, ResentFact } from '../facts/index.js';
 import { changesIn, isOnlyPlanned, linesOf, serviceWords } from '../facts/outcome.js';
+import TEXTS from '../facts/texts.json' with { type: 'json' };
 import { markOf, type Style, type Styles, safeJson, safeLine, safeMessage, styleOf } from './terminal.js';
 
 /** More entries would push the rest of the summary off the screen. */
@@ -165,21 +166,12 @@ function jsonError(code: string, message: string, hint?: string, reply: ErrorDet
   return safeJson(JSON.stringify({ error: { code, message, hint: hint ?? null, status, request_id } }));
 }
 
-/** For commands that end without an error, but with a result that is a failure. */
-const ENDINGS: Partial<Record<ExitCode, readonly [code: string, message: string]>> = {
-  [Exit.usage]: ['config', 'a setting is wrong or missing'],
-  [Exit.unauthorised]: ['unauthorised', 'no token, or the service refused it'],
-  [Exit.rejected]: ['rejected', 'some rows were rejected, or a job completed fewer rows than it was sent'],
-  [Exit.service]: ['service', 'the service or the network failed'],
-  [Exit.held]: ['held', 'more rows are new or changed than allowed; nothing was sent'],
-  [Exit.jobFailed]: ['job_failed', 'a job failed'],
-};
-
 /**
  * The last line of stderr with `--json` for a failure exit code without a thrown error.
  * @param says the meaning that applies, if the exit code has several
  */
 export function endingLine(exit: ExitCode, says?: string): string {
-  const [code, message] = ENDINGS[exit] ?? ['unexpected', `exit code ${exit}`];
+  const endings: Readonly<Record<number, { code: string; message: string }>> = TEXTS.endings;
+  const { code, message } = endings[exit] ?? { code: 'unexpected', message: `exit code ${exit}` };
   return `${jsonError(code, says ?? message, 'see the result on stdout')}\n`;
 }
