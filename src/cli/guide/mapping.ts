@@ -250,9 +250,13 @@ export async function withBeside(
   return advice ? hinted(new InputError(error.message, { cause: error }), advice) : error;
 }
 
+/** More commands would fill a screen. */
+const MOST_FILES = 10;
+
 /** An import for each of several files; null if a mapping can be for all, or if one of them cannot be opened. */
 async function apart(sources: readonly AnySource[], options: LookOptions, context: Context) {
-  if (sources.length < 2 || sources.some(({ from }) => from !== 'file')) return null;
+  const files = sources.filter(({ from }) => from === 'file');
+  if (files.length < 2 || files.length < sources.length || files.length > MOST_FILES) return null;
   return whileReading(context, async (reader) => {
     const inputs = reader(options);
     for (const source of sources) if (!(await inputs.open(source))) return null;
