@@ -5,6 +5,7 @@ import type { Summary } from '../../engine/model.js';
 import type { Problem } from '../../engine/problems.js';
 import { hasEnded } from '../../engine/service/names.js';
 import { count } from '../../engine/util/numbers.js';
+import { OPTIONS } from '../options/index.js';
 import type { Commands } from './commands.js';
 import { type Command, commandText } from './hint.js';
 import { shellWord } from './shell.js';
@@ -46,12 +47,10 @@ export interface Known {
 /** Flags for reports and limits of the first command only. */
 const OF_ONE_RUN = '--json --ndjson --quiet --debug --dry-run --save-plan --resume --yes'.split(' ');
 /** Flags that are part of a saved plan, and so need not be typed again. */
-const IN_PLAN = [
-  ...'--canary --max-changed --concurrency --no-wait --wait --on-failure -o interval -o retries'.split(
-    / (?=-)/,
-  ),
-  ...'-o retry_delay -o max_retry_after -o busy_timeout -o isolate_jobs'.split(/ (?=-)/),
-];
+const IN_PLAN = OPTIONS.filter(
+  ({ heading, commands, name }) =>
+    heading === 'Sending' && commands.includes('apply') && name !== 'waitForLock',
+).flatMap(({ typed, off }) => (off ? [typed, typed.replace('--', '--no-')] : [typed]));
 /** More would make a command longer than a screen. */
 const MOST_JOBS = 10;
 
