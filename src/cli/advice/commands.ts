@@ -8,6 +8,7 @@ import { existsSync } from 'node:fs';
 import { isLoopback, isWebAddress } from '../../engine/service/address.js';
 import { hasPassword } from '../../engine/state/location.js';
 import { GLOBAL, optionTyped, spelled, type Typed, typedIn } from '../options/index.js';
+import { pairEnd } from '../options/types.js';
 import type { Settings, SettingsFlags, SettingsWorld } from '../settings/sources.js';
 import { configLocation, stateLocation, stateName } from '../settings/sources.js';
 import { shellOf } from './shell.js';
@@ -74,12 +75,16 @@ const EDITING = /^config (?:init|get|set|unset|path)$/;
 const RULES = ['--map', '--exclude', '--type', '--set'];
 
 /** Both sides of a pair such as `--map name=title`, from the words of a flag. */
-const partsOf = (long: string, [first, second]: readonly string[]): string[] =>
-  (second ?? first!.slice(long.length + 1)).split('=');
+function partsOf(long: string, [first, second]: readonly string[]): [left: string, right: string] {
+  const pair = second ?? first!.slice(long.length + 1);
+  const { placeholder = '' } = optionTyped(long)?.type ?? {};
+  const at = placeholder.includes('=') ? pairEnd(placeholder, pair) : -1;
+  return at < 0 ? [pair, ''] : [pair.slice(0, at), pair.slice(at + 1)];
+}
 
 /** Whether a flag is a rule that none of these identifiers can have. */
 function isRuleFor(identifiers: readonly string[], [long, words]: Typed['flags'][number]): boolean {
-  const [left = '', right] = partsOf(long, words);
+  const [left, right] = partsOf(long, words);
   return RULES.includes(long) && identifiers.includes(left) && right !== 'lower';
 }
 

@@ -248,12 +248,13 @@ function adviseImport(
   hinted(error as ProfilesError, [{ do: `restore the old content, or ${otherwise}`, again }, moved]);
 }
 
-/** Null if each kind has its own rules, which flags cannot say. */
+/** Null if each kind has its own rules, or a key has `=`, which flags cannot say. */
 function flagsIn(options: ImportOptions): string[] | null {
   const { kind, limit, changedOnly, userId, byKind = {} } = options;
   const [own, other] = Object.values(byKind);
-  if (other) return null;
   const { rules, id, companyId } = { ...options, ...own };
+  if (other || [...rules.map.map(([, key]) => key), ...rules.set.map(([key]) => key)].join('').includes('='))
+    return null;
   const { map, types, infer, empty, keys, nulls, trim, allowIds, include, exclude } = rules;
   const mapping: MappingFile = {
     kind: kind ?? (own && (byKind.companies ? 'companies' : 'users')),

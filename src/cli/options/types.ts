@@ -123,10 +123,23 @@ export const RATE_TYPE = type('text', 'rate', (given, setting) => {
   throw wrong(setting, given, 'a rate', '0.1 or 10%');
 });
 
-/** `left=right`, split at the first `=`. @param least minimum number of characters on the right */
+/** A type behind the last `=` that one follows. */
+const TYPED = /^(.+)=(?:string|integer|number|boolean|money|percent|date|datetime|lower|auto)(?:[:@].*)?$/s;
+
+/**
+ * Where the left side of a pair ends; -1 if it has none. The name of a column may have `=`: so `column=type` is split at the
+ * last one that a type follows, and `column=key` at the last one. Other pairs are split at the first.
+ */
+export function pairEnd(placeholder: string, pair: string): number {
+  if (placeholder === 'column=key') return pair.lastIndexOf('=');
+  const typed = placeholder === 'column=type' ? TYPED.exec(pair)?.[1] : undefined;
+  return typed === undefined ? pair.indexOf('=') : typed.length;
+}
+
+/** `left=right`. @param least minimum number of characters on the right */
 export const pair = (placeholder: string, least = 0) =>
   type('text', placeholder, (given, setting): readonly [left: string, right: string] => {
-    const at = given.indexOf('=');
+    const at = pairEnd(placeholder, given);
     if (at >= 1 && given.length - at - 1 >= least) return [given.slice(0, at), given.slice(at + 1)];
     throw wrong(setting, given, `of the form ${placeholder}`, `${setting} ${placeholder}`);
   });
