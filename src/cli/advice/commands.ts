@@ -7,8 +7,7 @@
 import { existsSync } from 'node:fs';
 import { isLoopback, isWebAddress } from '../../engine/service/address.js';
 import { hasPassword } from '../../engine/state/location.js';
-import { GLOBAL, optionTyped, spelled, type Typed, typedIn } from '../options/index.js';
-import { pairEnd } from '../options/types.js';
+import { GLOBAL, optionTyped, pairEnd, spelled, type Typed, typedIn } from '../options/index.js';
 import type { Settings, SettingsFlags, SettingsWorld } from '../settings/sources.js';
 import { configLocation, stateLocation, stateName } from '../settings/sources.js';
 import { shellOf } from './shell.js';

@@ -8,7 +8,7 @@ import type { Summary } from '../../engine/model.js';
 import { type ImportOptions, NUMBERS } from '../../engine/options.js';
 import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
 import { checkPlanFile, hashToken, writePlan } from '../../engine/run/plan-file.js';
-import { hasConditions, hasSets } from '../../engine/run/recorded.js';
+import { conditionsOf, hasSets } from '../../engine/run/recorded.js';
 import type { Unsent } from '../../engine/run/rejects-form.js';
 import { type ImportDeps, INPUTS, isCarriedOut, type Start } from '../../engine/run/start.js';
 import { failedOf, isWithinBound } from '../../engine/run/summary.js';
@@ -213,8 +213,9 @@ async function unsentFlags(notSent: NonNullable<Summary['not_sent']>, state: Sta
   for (const { run, files } of notSent) {
     const record = (await state.rejects.ofRun(run)).find((one) => one.run === run);
     const unsent = record?.unsent as Unsent | undefined;
-    if (!unsent || files.includes('-') || hasConditions(unsent)) continue;
-    const flags = flagsIn(unsent.options as ImportOptions);
+    const where = unsent ? conditionsOf(state, run, unsent) : null;
+    if (!unsent || files.includes('-') || where === null) continue;
+    const flags = flagsIn({ ...(unsent.options as ImportOptions), where });
     const isHere = (path: string): boolean => unsent.cwd === cwd || isWebAddress(path);
     const paths = files.map((path) => (isHere(path) ? path : resolve(unsent.cwd, path)));
     if (flags) found.set(run, { paths, flags, sets: hasSets(unsent) });
@@ -233,11 +234,9 @@ function adviseImport(
   const { path, paths } = problem;
   const flags = flagsIn(options);
   if (!paths || paths.includes('-') || flags === null) return;
-  const { where = [] } = options;
   const plan = commands.isOf('apply') ? commands.paths[0] : savePlan;
   const plus = [
     ...flags,
-    ...where.flatMap((condition) => ['--where', condition.join('')]),
     ...setIn(options).flatMap((pair) => ['--set', pair]),
     ...(plan === undefined ? [] : ['--save-plan', plan]),
   ];
@@ -250,7 +249,7 @@ function adviseImport(
 
 /** Null if each kind has its own rules, or a key has `=`, which flags cannot say. */
 function flagsIn(options: ImportOptions): string[] | null {
-  const { kind, limit, changedOnly, userId, byKind = {} } = options;
+  const { kind, where = [], limit, changedOnly, userId, byKind = {} } = options;
   const [own, other] = Object.values(byKind);
   const { rules, id, companyId } = { ...options, ...own };
   if (other || [...rules.map.map(([, key]) => key), ...rules.set.map(([key]) => key)].join('').includes('='))
@@ -269,6 +268,7 @@ function flagsIn(options: ImportOptions): string[] | null {
     ...flagsOf(mapping),
     ...(userId === undefined ? [] : ['--user-id', userId]),
     ...(isUsual ? [] : ['-o', `max_cell=${options.maxCellBytes}`]),
+    ...where.flatMap((condition) => ['--where', condition.join('')]),
     ...(limit === undefined ? [] : ['--limit', String(limit)]),
     ...(changedOnly ? ['--changed-only'] : []),
   ];

@@ -15,6 +15,7 @@ import { pair, readBoolean } from './types.js';
 export * from './importing.js';
 export * from './option.js';
 export * from './others.js';
+export { pairEnd } from './types.js';
 
 const LISTS = 'lookups,jobs,runs,history,history company,history user,config list,sandbox list'.split(',');
 

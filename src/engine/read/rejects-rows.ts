@@ -40,6 +40,12 @@ export interface Again {
 export const keptColumns = (columns: readonly string[]): number[] =>
   columns.flatMap((column, index) => (column.startsWith(OWN_PREFIX) ? [] : [index]));
 
+/** By how many cells the columns of this program are moved: those of the input have been edited to be more. */
+export function movedBy(row: readonly string[], columns: readonly string[]): number {
+  const more = row.length - columns.length;
+  return more > 0 && row[columns.indexOf(RUN) + more] ? more : 0;
+}
+
 /** Hashes of rows as they are in a rejects file: of `JSON.stringify` of the input's cells. @param key hexadecimal */
 export const rowHashes = (key: string): Hashes => new Hashes(Buffer.from(key, 'hex'), 'row');
 

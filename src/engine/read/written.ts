@@ -3,7 +3,7 @@ import { InputError } from '../errors.js';
 import { isObject } from '../util/json-object.js';
 import { plainDialect, rejectsDelimiter } from './csv/dialect.js';
 import { findDelimiter, firstCells } from './csv/rows.js';
-import { ERROR, OWN_PREFIX, type RejectsHead, RUN } from './rejects-rows.js';
+import { ERROR, movedBy, OWN_PREFIX, type RejectsHead, RUN } from './rejects-rows.js';
 import type { Head } from './text/head.js';
 
 /** Rejected rows, and mappings, beside an input. */
@@ -83,7 +83,8 @@ export function rejectsHead(head: Pick<Head, 'text' | 'whole'>): RejectsHead | n
   const columns = (rows[0] ?? []).map((name) => name.trim());
   const at = columns.indexOf(RUN);
   if (at < 0 || !columns.includes(ERROR)) return null;
-  const run = rows.slice(1).find((row) => row[at])?.[at] ?? null;
+  const runs = rows.slice(1).map((row) => row[at + movedBy(row, columns)]);
+  const run = runs.find((name) => name) ?? null;
   return { run, delimiter, columns: columns.filter((name) => !name.startsWith(OWN_PREFIX)) };
 }
 

@@ -151,6 +151,8 @@ export async function end(
     if (failure) return failure;
     // While requests remain that failed, the copies of the inputs stay: the requests can be sent again.
     if (failedOf(requests).length === 0) state.spools.remove(id);
+    // The command that sends its valid rows needs them.
+    if (SENT_NOTHING.includes(summary.status)) await storeOptions(state, id, session.options);
   } catch (error) {
     return failureAfter(error, failure);
   }
@@ -165,16 +167,20 @@ export async function end(
   return failure;
 }
 
+/** Runs that end with all rows still to be sent. */
+const SENT_NOTHING: readonly StoredRun['status'][] = ['rejected', 'held'];
+
 /**
- * Deletes the spools of finished runs, and old ones of runs that are not known: another machine may have finished or
+ * Deletes the spools of finished runs, and old ones of runs that sent nothing or are not known: another machine may have finished or
  * forgotten them. An import that is still planning has a spool before it has a record, and another database may know it.
  */
 async function sweepSpools(known: readonly StoredRun[], state: State, now: number): Promise<void> {
   for (const { run, changedAt } of state.spools.all()) {
     const of = known.find((one) => one.run === run);
-    const isOver = of
-      ? of.finished && failedOf(new RunRequests(await state.requests.of(run))).length === 0
-      : changedAt < now - MAX_PLAN_AGE_MS;
+    const isOver =
+      of && !SENT_NOTHING.includes(of.status)
+        ? of.finished && failedOf(new RunRequests(await state.requests.of(run))).length === 0
+        : changedAt < now - MAX_PLAN_AGE_MS;
     if (isOver) state.spools.remove(run);
   }
 }

@@ -182,9 +182,20 @@ export const sealed = (options: ImportOptions, secret: Buffer): ImportOptions =>
 export const withoutValues = ({ options }: Stored): ImportOptions =>
   replaceValues(options as ImportOptions, () => null);
 
-/** Whether the run sent only rows that meet conditions. */
-export const hasConditions = ({ options }: Stored): boolean =>
-  valuesOf(options as ImportOptions).where!.length > 0;
+/** The conditions of rows that a run was to send; null if this machine does not have their values. */
+export function conditionsOf(
+  { spools }: Pick<State, 'spools'>,
+  run: string,
+  { options }: Stored,
+): Condition[] | null {
+  const kept = keptPairs<string, string>({ spools }, run, VALUES_FILE);
+  const where = valuesOf(options as ImportOptions).where!;
+  const found = where.flatMap(([column, is, digest]): Condition[] => {
+    const value = kept.get(digest);
+    return value === undefined ? [] : [[column, is, value]];
+  });
+  return found.length === where.length ? found : null;
+}
 
 /** Whether the run set values for every item. */
 export const hasSets = ({ options }: Stored): boolean =>

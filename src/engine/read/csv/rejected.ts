@@ -2,7 +2,7 @@
 import type { RejectedRow } from '../../model.js';
 import type { Hashes } from '../hashes.js';
 import { TOO_LARGE } from '../items.js';
-import { EXTRA, keptColumns, rowHashes } from '../rejects-rows.js';
+import { EXTRA, keptColumns, movedBy, rowHashes } from '../rejects-rows.js';
 import type { OpenedInput } from '../types.js';
 import { CsvWriter } from './writer.js';
 
@@ -19,7 +19,9 @@ export function rejectedCells(
   const own = keptColumns(columns);
   const earlier = columns.indexOf(EXTRA);
   return (cells) => {
-    const surplus = cells.slice(columns.length).map((cell) => quotedCell(cell, delimiter));
+    const moved = movedBy(cells, columns);
+    const more = moved > 0 ? cells.slice(own.length, own.length + moved) : cells.slice(columns.length);
+    const surplus = more.map((cell) => quotedCell(cell, delimiter));
     const extra = surplus.length > 0 ? surplus.join(delimiter) : (cells[earlier] ?? '');
     return { kept: own.map((index) => cells[index] ?? ''), extra };
   };

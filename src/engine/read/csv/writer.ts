@@ -118,7 +118,9 @@ export class CsvWriter implements RowWriter, Sent {
     if (other) return other;
     if (row.count !== targets.length) {
       if (row.isEmptyFrom(0)) return BLANK;
-      const isWrong = row.count < targets.length ? !this.#pads : !row.isEmptyFrom(targets.length);
+      // In a rejects file, the last cells are those of this program: empty ones there say nothing.
+      const isMore = this.#input.isRejects || !row.isEmptyFrom(targets.length);
+      const isWrong = row.count < targets.length ? !this.#pads : isMore;
       const cells = row.count === 1 ? 'cell' : 'cells';
       if (isWrong) return `has ${row.count} ${cells}, the header has ${targets.length}`;
       row.pad(targets.length);
