@@ -2,10 +2,11 @@ import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
+import { MOVED_TO, setMeta } from '../../../src/engine/state/access.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
 import { collectGarbage } from '../../support/measure.js';
 import { type Bundle, bundle } from './support/process.js';
-import { SCOPE, test } from './support/state.js';
+import { aRequest, SCOPE, sender, test } from './support/state.js';
 
 describe('takeLock', () => {
   test('a second taker gets null until the first releases it', async ({ state, reopen }) => {
@@ -45,10 +46,20 @@ describe('takeLock', () => {
 
   test('its file must be there until it is released, and not after that', async ({ folder, state }) => {
     const lock = await state.locks.take(SCOPE, 'companies');
+    await sender(state).start();
     rmSync(join(folder, 'locks'), { recursive: true });
     expect(() => state.locks.check()).toThrow(/^the lock .* was removed while it was in use/);
+    await expect(sender(state).record(aRequest({ state: 'intent' }))).rejects.toThrow('was removed');
     await lock!.release();
     expect(() => state.locks.check()).not.toThrow();
+  });
+
+  test('no profile is sent once the state has moved', async ({ folder, state }) => {
+    const { db } = openSqlite(folder);
+    await db.write((tx) => setMeta(tx, MOVED_TO, 'elsewhere'));
+    await db.close();
+    const sends = state.sends.startProfile(SCOPE, 'users', BigUint64Array.of(1n));
+    await expect(sends).rejects.toThrow('this state has moved to elsewhere');
   });
 
   test('it is held by the process, even if nothing refers to it', async ({ state, reopen }) => {

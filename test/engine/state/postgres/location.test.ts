@@ -57,7 +57,8 @@ describe('a URL', () => {
       { sslmode: 'require', sslrootcert: '/r', passfile: '/p', applicationName: 'nightly' },
     ],
     ['postgres://h?connect_timeout=3&lease_seconds=6', {}, { connectTimeoutMs: 3_000, leaseMs: 6_000 }],
-    ['postgres://h', { PGCONNECT_TIMEOUT: '0' }, { connectTimeoutMs: 10_000, leaseMs: 60_000 }],
+    ['postgres://h', { PGCONNECT_TIMEOUT: '0' }, { connectTimeoutMs: 10_000, leaseMs: 60_000, home: null }],
+    ['postgres://h', { HOME: '/home/me' }, { home: '/home/me' }],
   ];
   it.each(rows)('%s', (url, env, expected) => {
     expect(read(url, env)).toMatchObject(expected);
