@@ -279,6 +279,7 @@ describe('a retry never overtakes', () => {
 
 test.each([
   ['the second half was refused', [undefined, status(401)], [[4, 5]]],
+  ['the second half was never sent', ['stop'], [[4, 5]]],
   [
     'the first half was, and the second never sent',
     [status(401)],
@@ -287,14 +288,22 @@ test.each([
       [4, 5],
     ],
   ],
-])(
+] as [string, (Strike | 'stop' | undefined)[], number[][]][])(
   'a request in doubt is named by a newer import, but for what has arrived since, if %s',
   async (_, halves, lines) => {
     const rows = (day: string): string =>
       `user_id,name\n${[...'abcd'].map((id) => `${id},${day}\n`).join('')}`;
     machine.write('a.csv', rows('mon'));
-    service.trouble.submit = (nth) => [lost, status(413), ...halves][nth - 1];
-    const first = await run('import a.csv');
+    const stop = new AbortController();
+    const stopping: Strike = (exchange) => {
+      stop.abort('SIGINT');
+      return exchange.acknowledge();
+    };
+    service.trouble.submit = (nth) => {
+      const strike = [lost, status(413), ...halves][nth - 1];
+      return strike === 'stop' ? stopping : strike;
+    };
+    const first = await run('import a.csv', { stop: stop.signal });
     expect(first.summary!.rows, first.stderr).toMatchObject({ unknown: 2 * lines.length });
     machine.write('a.csv', rows('tue'));
     const newer = await run('import a.csv --chunk-size 2');

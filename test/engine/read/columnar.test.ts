@@ -1,5 +1,5 @@
 /** Workbooks and Parquet files that other programs wrote, held against values written by hand. */
-import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
+import { copyFileSync, readFileSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ProfilesError } from '../../../src/engine/errors.js';
@@ -156,6 +156,15 @@ it.each(['people.xlsx', 'types.parquet'])(
     expect((await errorOf(again())).message).toMatch(/changed while it was being imported/);
   },
 );
+
+it('a Parquet file that changes while its rows are read is refused at its end', async () => {
+  const path = join(scratch(), 'types.parquet');
+  copyFileSync(join(FOLDER, 'types.parquet'), path);
+  const rows = readRecords(await open(path))[Symbol.asyncIterator]();
+  await rows.next();
+  utimesSync(path, 0, 0);
+  expect((await errorOf(rows.next())).message).toMatch(/changed while it was being imported/);
+});
 
 describe('threads', () => {
   const threads = (count = 2): Pool => {

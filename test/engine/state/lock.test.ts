@@ -2,7 +2,6 @@ import { mkdirSync, readdirSync, rmSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect } from 'vitest';
 import { StateError } from '../../../src/engine/errors.js';
-import { MOVED_TO, setMeta } from '../../../src/engine/state/access.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
 import { collectGarbage } from '../../support/measure.js';
 import { type Bundle, bundle } from './support/process.js';
@@ -52,14 +51,6 @@ describe('takeLock', () => {
     await expect(sender(state).record(aRequest({ state: 'intent' }))).rejects.toThrow('was removed');
     await lock!.release();
     expect(() => state.locks.check()).not.toThrow();
-  });
-
-  test('no profile is sent once the state has moved', async ({ folder, state }) => {
-    const { db } = openSqlite(folder);
-    await db.write((tx) => setMeta(tx, MOVED_TO, 'elsewhere'));
-    await db.close();
-    const sends = state.sends.startProfile(SCOPE, 'users', BigUint64Array.of(1n));
-    await expect(sends).rejects.toThrow('this state has moved to elsewhere');
   });
 
   test('it is held by the process, even if nothing refers to it', async ({ state, reopen }) => {
