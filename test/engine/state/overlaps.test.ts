@@ -5,7 +5,17 @@ import type { Kind } from '../../../src/engine/model.js';
 import type { Database } from '../../../src/engine/state/database.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
 import { type State, stateOf } from '../../../src/engine/state/state.js';
-import { acknowledged, aJob, aRequest, contentsOf, printsOf, SCOPE, sender, test } from './support/state.js';
+import {
+  acknowledged,
+  aJob,
+  aRequest,
+  contentsOf,
+  printsOf,
+  RUN,
+  SCOPE,
+  sender,
+  test,
+} from './support/state.js';
 
 type Pair = readonly [id: number, content: number];
 
@@ -163,4 +173,13 @@ test('what others sent before a request was recorded again is not overlooked', a
   expect(await known(state)).toEqual([[1, 5]]);
   await db.close();
   rmSync(folder, { recursive: true });
+});
+
+test('which request of a run is the last of an id: by their places, not by when they were sent', async ({
+  state,
+}) => {
+  await sender(state).start();
+  for (const seq of [1, 2]) await sender(state).record(acknowledged(aJob(`job-${seq}`), { seq }), [[7, 0]]);
+  const sent = await state.sends.byRun(RUN, SCOPE, 'companies', (seq) => 3 - seq);
+  expect([sent.by(7n, 1), sent.by(7n, 2)]).toEqual([RUN, null]);
 });
