@@ -91,8 +91,12 @@ describe('a run', () => {
     sandbox.faults.add('fail-job:first=1');
     const { summary } = await runImport({ ...place, files: ['companies.csv'] }).result();
     expect(summary.status).toBe('failed');
-    const again = await runImport({ ...place, run: summary.run!, again: true }).result();
-    expect(again.summary).toMatchObject({ run: summary.run, status: 'completed', rows: { completed: ROWS } });
+    const again = runImport({ ...place, run: summary.run!, again: true, onFailure: 'isolate' });
+    const searching: unknown[] = [];
+    for await (const event of again) if (event.type === 'job') searching.push(event.searching);
+    const ended = (await again.result()).summary;
+    expect(ended).toMatchObject({ run: summary.run, status: 'completed', rows: { completed: ROWS } });
+    expect(searching).toContain(true);
   });
 });
 
