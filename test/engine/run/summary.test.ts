@@ -199,6 +199,7 @@ describe('what is reported of requests', () => {
       recordedRange(0, 5, { ...twice, state: 'acknowledged', job_id: 'job-1' }),
       recordedRange(5, 9, { ...twice, input: 1, state: 'withdrawn', retries: 1 }),
       recordedRange(9, 12, { state: 'unknown', reason: 'reply timeout' }),
+      recordedRange(12, 13, { ...twice, state: 'withdrawn' }), // not sent a second time yet
     ];
     expect(maybeSentTwice(new RunRequests(records), ['a.csv', 'b.csv'])).toEqual([
       { file: 'a.csv', first_line: 2, last_line: 6, rows: 5, reason: 'connection reset', job_id: 'job-1' },

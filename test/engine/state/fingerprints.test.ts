@@ -252,6 +252,7 @@ describe('fingerprints', () => {
     await users(state, 'run 2').completes(again);
     expect(await stored()).toEqual({ rows: 1_250 }); // for 1,000 ids
     await users(state, 'run 3').completes(again);
+    await (await reopen()).known.compact(SCOPE, 'users'); // knows no number of ids
     expect(await stored()).toEqual({ rows: 1_500 });
     await users(state, 'run 4').completes(again);
     expect(await stored()).toEqual({ rows: 1_000 }); // they were 1,750
@@ -263,6 +264,10 @@ describe('fingerprints', () => {
       [250, 2],
       [251, 1],
     ]);
+    for (const run of ['run 5', 'run 6'])
+      await sender(state, { run, scope: SCOPE }).completes(pairsOf(1, 501, 1)); // the fewest that are compacted
+    await state.known.compact(SCOPE, 'companies');
+    expect(await stored()).toEqual({ rows: 1_500 });
   });
 
   test.skipIf(onPostgres).for([15_000, 100])(
