@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { CellHasher, MOST_KEYS } from '../../../src/engine/read/cell-hashes.js';
 import { Hashes } from '../../../src/engine/read/hashes.js';
 import { viewOf } from '../../../src/engine/read/text/fours.js';
 
@@ -39,4 +40,10 @@ it('differ where the key, the domain, a byte or the length does', () => {
     (['id', 'item'] as const).flatMap((domain) => texts.map((text) => new Hashes(key, domain).of(text))),
   );
   expect(new Set(hashes).size).toBe(6 * texts.length);
+});
+
+it('beyond as many keys as are told apart, a cell has none', () => {
+  const hasher = new CellHasher('companies', KEY);
+  const numbers = Array.from({ length: MOST_KEYS + 1 }, (_, n) => hasher.numberOf(`key ${n}`));
+  expect(numbers.slice(-2)).toEqual([MOST_KEYS - 1, -1]);
 });

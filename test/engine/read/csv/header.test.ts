@@ -2,6 +2,8 @@
 import { writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { plainDialect } from '../../../../src/engine/read/csv/dialect.js';
+import { firstCells } from '../../../../src/engine/read/csv/rows.js';
 import { file, open, read } from '../reading.js';
 
 const KIB = 1024;
@@ -102,4 +104,13 @@ describe('of JSON, what tells the columns may lie as far behind', () => {
     expect(input.idColumn).toBe('company_id');
     expect(items).toEqual([item]);
   });
+});
+
+test('rows of a sample that is all there is are read to their end', () => {
+  const text = Buffer.from('a,b\n1,2');
+  const cells = firstCells({ text, whole: true }, plainDialect(','), [text.length]);
+  expect(cells).toEqual([
+    ['a', 'b'],
+    ['1', '2'],
+  ]);
 });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync, readlinkSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
@@ -10,6 +10,13 @@ import { file } from '../reading.js';
 const CSV = `company_id,name\n${Array.from({ length: 20_000 }, (_, row) => `c${row},name ${row}\n`).join('')}`;
 
 const asInput = (member: string): string => `a.zip:${member}`;
+
+/** The paths of the files that this process has open; none where the system does not list them. */
+const opened = (): string[] =>
+  (existsSync('/proc/self/fd') ? readdirSync('/proc/self/fd') : []).flatMap((fd) => {
+    const path = `/proc/self/fd/${fd}`;
+    return existsSync(path) ? readlinkSync(path) : [];
+  });
 
 async function unpacked(
   bytes: Uint8Array,
@@ -24,6 +31,7 @@ async function unpacked(
     expect(existsSync(to)).toBe(false);
     throw error;
   }
+  await expect.poll(opened).not.toContain(location);
   expect(statSync(to).mode & 0o777).toBe(0o600);
   return readFileSync(to, 'latin1');
 }
