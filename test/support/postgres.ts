@@ -227,10 +227,8 @@ function guard(
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
   });
   let said = '';
-  let pid = '';
-  shell.stdout!.setEncoding('utf8').on('data', (text: string) => {
-    pid += text;
-  });
+  // A server that answers may not have been heard of yet.
+  const pid = once(shell.stdout!, 'data').then(([text]) => Number(text));
   shell.stderr!.setEncoding('utf8').on('data', (text: string) => {
     said = (said + text).slice(-4_000);
   });
@@ -250,7 +248,7 @@ function guard(
     },
     async stop(signal) {
       if (shell.exitCode !== null) return;
-      process.kill(Number(/^\d+/.exec(pid)![0]), signal);
+      process.kill(await pid, signal);
       await Promise.race([exit, wait(PATIENCE_MS, undefined, { ref: false })]);
       shell.kill('SIGKILL');
     },
