@@ -247,7 +247,7 @@ export async function withBeside(
     beside === null
       ? OPEN.includes(code ?? '') && (await apart(sources, options, context))
       : [{ do: `if ${beside} is for it`, again: { plus: ['--mapping', beside] } }, ...others];
-  return advice ? hinted(new InputError(error.message, { cause: error }), advice) : error;
+  return advice ? hinted(error, advice) : error;
 }
 
 /** More commands would fill a screen. */

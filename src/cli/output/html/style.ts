@@ -33,7 +33,6 @@ small { display: block; font-weight: 400; }
 .brand { margin: 0 0 0.25rem; }
 h1 { font-size: 1.7rem; line-height: 1.25; margin: 0 0 0.6rem; }
 h2 { font-size: 1.15rem; margin: 0 0 0.75rem; }
-h3 { font-size: 1rem; margin: 1.25rem 0 0.5rem; }
 p { margin: 0 0 0.6rem; }
 nav ul { display: flex; flex-wrap: wrap; gap: 0.25rem 1.1rem; list-style: none; padding: 0; margin: 1.25rem 0; }
 section { background: var(--paper); border: 1px solid var(--line); border-radius: 10px; padding: 1.1rem 1.25rem 1.2rem; margin-bottom: 1rem; }
