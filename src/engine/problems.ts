@@ -78,6 +78,8 @@ export type Problem =
   | { code: 'one_rejects_file' }
   /** A kind of file that cannot be read, such as a database; `name` describes it. */
   | { code: 'other_kind_of_file'; name: string }
+  /** A zip archive has several files: their names as inputs, but for `more`. */
+  | { code: 'zip_members'; path: string; members: string[]; more: number }
   // What its columns mean
   /** A JSON object like a request body has the other kind. */
   | { code: 'kind_mismatch'; path: string; kind: string; found: string }
@@ -91,7 +93,7 @@ export type Problem =
    */
   | { code: 'rows_in_array'; path: string; jsonPath: string; otherwise: Reading | null }
   /** The rows are probably in another sheet of the workbook. `otherwise`: the kind if not. */
-  | { code: 'rows_in_sheet'; path: string; sheet: string; otherwise: Reading }
+  | { code: 'rows_in_sheet'; path: string; sheets: readonly string[]; otherwise: Reading }
   /** The rows may be users or companies; `user` and `company` are the columns of their identifiers. */
   | { code: 'kind_ambiguous'; path: string; user: string; company: string }
   /** The names of two columns differ only in case, spaces, `_`, and `-`. */

@@ -21,10 +21,10 @@ const CASES: {
   rows_in_sheet: [
     {
       path: 'a.xlsx',
-      sheet: 'All firms',
+      sheets: ['All firms', 'Users'],
       otherwise: { path: 'a.xlsx', paths: ['a.xlsx'], kind: 'companies', column: 'Firm', company: null },
     },
-    "if the rows are companies by Firm:\n  profiles import a.xlsx --kind companies --id Firm\nif the rows are in the sheet All firms:\n  profiles import a.xlsx --sheet 'All firms'",
+    "if the rows are in the sheet All firms:\n  profiles import a.xlsx --sheet 'All firms'\nif the rows are in the sheet Users:\n  profiles import a.xlsx --sheet Users\nif the rows are companies by Firm:\n  profiles import a.xlsx --kind companies --id Firm",
   ],
   not_private: [{ path: '/var/my state', command: 'chmod go-rwx' }, "chmod go-rwx '/var/my state'"],
   import_running: [{ run: 'run-1' }, 'wait for it to end; to see its progress:\n  profiles runs run-1'],
@@ -117,7 +117,7 @@ test('an error without texts here keeps its own', () => {
 test('a warning is one line, with its hint if it has one', () => {
   expect(warningText({ message: 'no rows' })).toBe('no rows');
   expect(warningText({ message: 'n: 1.90', problem: { code: 'digits_lost', column: 'n' } })).toBe(
-    'n: 1.90; --type n=string keeps them',
+    'n: 1.90; --type n=string keeps the text',
   );
 });
 

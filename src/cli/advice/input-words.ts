@@ -3,7 +3,7 @@
 import { ID_FIELD, SOME_ZONE } from '../../engine/model.js';
 import type { ColumnRule, Reading } from '../../engine/problems.js';
 import type { Commands } from './commands.js';
-import type { Dictionary, Line, Words } from './hint.js';
+import type { Call, Dictionary, Line, Words } from './hint.js';
 import { shellWord } from './shell.js';
 
 /** The flag of each rule about columns. */
@@ -72,6 +72,9 @@ function readAs(
   ];
 }
 
+/** More would hide what else may help. */
+const MOST_SHEETS = 5;
+
 /** A delimiter as a person can type it: `\\x01` for a control character. */
 const typable = (delimiter: string): string =>
   delimiter < ' ' ? `\\x${delimiter.charCodeAt(0).toString(16).padStart(2, '0')}` : delimiter;
@@ -117,16 +120,26 @@ export const INPUT_WORDS = {
     { do: `if the rows are in ${jsonPath}`, again: { paths: [path], plus: ['--json-path', jsonPath] } },
     ...(otherwise ? readAs(otherwise, commands) : []),
   ],
-  rows_in_sheet: ({ sheet, otherwise }, commands) => [
-    ...readAs(otherwise, commands),
-    {
+  rows_in_sheet: ({ sheets, otherwise }, commands) => [
+    ...sheets.slice(0, MOST_SHEETS).map((sheet) => ({
       do: `if the rows are in the sheet ${sheet}`,
       again: { paths: otherwise.paths, plus: ['--sheet', sheet] },
-    },
+    })),
+    ...readAs(otherwise, commands),
   ],
-  names_alike: ({ field, columns: [column] }) => {
+  names_alike: ({ field, columns: [column, other] }) => {
     const flag = `--${field.replace('_', '-')}`;
-    return { do: 'say which one it is', again: { without: [flag], plus: [flag, column] } };
+    const by = (name: string): Call => ({ again: { without: [flag], plus: [flag, name] } });
+    return { do: 'say which one it is', ...by(column), or: [by(other)] };
+  },
+  zip_members: ({ path, members, more }, { paths }) => {
+    const [first = '', ...others] = members;
+    const by = (member: string): Call => {
+      const named = paths.map((one) => (one === path ? member : one));
+      return { again: { paths: named.includes(member) ? named : [member] } };
+    };
+    const rest = more > 0 ? [`and ${more} more files`] : [];
+    return [{ do: 'read one of them', ...by(first), or: others.map(by) }, ...rest];
   },
   id_for_both: ({ column, kinds }, { wasTyped }) => {
     const name = 'name the columns with --user-id and --company-id';
@@ -190,10 +203,14 @@ export const INPUT_WORDS = {
     types.every((type) => type === 'integer' || type === 'number')
       ? flags('null', markers)
       : suggestedLines(column, types, markers),
-  looks_typed: ({ path }, { wasTyped }) =>
-    path === '-' || wasTyped('--dry-run')
-      ? []
-      : { do: 'to see the flags', again: { command: 'inspect', paths: [path], without: ['--json'] } },
+  looks_typed: ({ path }, { wasTyped }) => {
+    if (path === '-' || wasTyped('--dry-run')) return [];
+    const without = ['--json', '--ndjson', '--quiet', '--outcomes', '--resume'];
+    // An inspect would look at other rows.
+    const isOfSome = wasTyped('--where') || wasTyped('--limit');
+    const how = isOfSome ? { command: 'import', plus: ['--dry-run'] } : { command: 'inspect' };
+    return { do: 'to see the flags', again: { ...how, paths: [path], without } };
+  },
   // A mapping file has said what the identifier is, unless a flag says otherwise.
   identifier_repeats: ({ column }, { wasTyped }) =>
     wasTyped('--mapping') && !IDENTIFIERS.some((flag) => wasTyped(flag))

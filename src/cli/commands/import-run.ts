@@ -86,7 +86,7 @@ export async function runAndReport(
       failed: status === 'failed' || status === 'partial' ? failedOf(new RunRequests(requests)) : [],
       sendsValid: isWithinBound(rows, options.invalid),
       // A rejects file is imported without the mapping file: its run's rules apply, but not its values.
-      set: resumed || commands.wasTyped('--mapping') ? setIn(options) : [],
+      set: start.from !== 'inputs' || commands.wasTyped('--mapping') ? setIn(options) : [],
     };
   };
   if (savePlan !== undefined) {

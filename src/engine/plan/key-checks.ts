@@ -27,21 +27,23 @@ export function typesOf(scans: readonly Types[]): Map<string, string> {
 export const isKnownLayout = (last: ReadonlyMap<string, string>, { types }: Types): boolean =>
   types.every(([key, type]) => type === null || type === 'mixed' || last.get(key) === type);
 
-/** A warning for each key with another type than in the last import. */
+/** Whether one type reads every value that another one reads. */
+const isWider = (type: string, other: string): boolean =>
+  type === 'string' || (type === 'number' && other === 'integer');
+
+/** A warning for each key with another type than in the last import, unless the user has chosen it. */
 export function typeChanges(
   last: ReadonlyMap<string, string>,
-  scans: readonly (Types & { columns: readonly { column: string; key: string | null }[] })[],
+  scans: readonly (Types & { columns: readonly Pick<ColumnPlan, 'column' | 'key' | 'reason'>[] })[],
 ): Warning[] {
   // The warning names the column, because users set types by column.
-  const columnOf = new Map<string | null, string>(
-    scans.flatMap(({ columns }) => columns.map(({ key, column }) => [key, column] as const)),
-  );
+  const columnOf = new Map(scans.flatMap(({ columns }) => columns.map((column) => [column.key, column])));
   return [...typesOf(scans)].flatMap(([key, type]) => {
     const before = last.get(key);
-    if (before === undefined || before === type) return [];
+    const { column = key, reason } = columnOf.get(key) ?? {};
+    if (before === undefined || before === type || reason === 'pinned') return [];
     const message = `"${key}" is now ${type}; it was ${before} in this account's last import`;
-    if (before === 'object') return [{ message }];
-    return [{ message, problem: { code: 'type_changed', column: columnOf.get(key) ?? key, before } }];
+    return [{ message, ...(isWider(before, type) && { problem: { code: 'type_changed', column, before } }) }];
   });
 }
 

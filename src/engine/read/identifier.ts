@@ -25,7 +25,8 @@ export type IdentifierCheck = (text: string, column: string) => string | null;
 export function identifierCheck({ allowIds = [] }: MappingRules): IdentifierCheck {
   const allowed = new Set(allowIds);
   return (text, column) => {
-    if (!isPlain(text.charCodeAt(0)) && isBlank(text)) return `${column} is only white space`;
+    if (!isPlain(text.charCodeAt(0)) && isBlank(text))
+      return `${column} is only ${/^[\s\p{Z}]*$/u.test(text) ? 'white space' : 'invisible characters'}`;
     if (text.length > LONGEST_MARKER || !MARKER.has(text.toLowerCase()) || allowed.has(text)) return null;
     return `${column} is ${quoted(text)}, which stands for a missing value`;
   };

@@ -33,6 +33,8 @@ interface Described {
   reason: string;
   /** The cell, if it is known. */
   cell?: string | undefined;
+  /** JSON: a value as the reason of a row has it. */
+  value?: string | undefined;
   /** The type that the cell does not fit. */
   type?: CellType | undefined;
   /** Characters that numbers of the type cannot contain. Absent for other causes. */
@@ -90,7 +92,7 @@ export class CauseTotals {
   }
 
   #count(file: string, described: Described, rows: number, line: number, at: string): void {
-    const { column, reason, cell = '', type, characters } = described;
+    const { column, reason, cell = '', value = null, type, characters } = described;
     const key = JSON.stringify([file, column, characters ? [type] : withoutRequest(reason)]);
     const before = this.#groups.get(key);
     if (before) {
@@ -102,7 +104,7 @@ export class CauseTotals {
       if (before.types.length > 0) before.types = before.types.filter((other) => fits(cell, other));
       return;
     }
-    const example = cell ? quoted(cell) : null;
+    const example = cell ? quoted(cell) : value;
     const cause = { file, column, reason, rows, first_line: line, hint: null, at, example };
     if (this.#groups.size < MOST_CAUSES) {
       const isCell = type !== undefined && described.cell !== undefined;
@@ -128,6 +130,7 @@ function describe(
   if (cell) rest = rest.replace(`${quoted(cell)} `, '');
   // The type may contain digits, such as those of `number:1.234,56`. They are not values.
   const ofType = cause && ` of type ${cause.type}`;
+  const [value] = (!isCells && !beyondLimit(rest) && VALUE.exec(rest)) || [];
   rest =
     beyondLimit(rest) ?? (ofType ? rest.split(ofType).map(withoutValues).join(ofType) : withoutValues(rest));
   const advice = adviceFor(reason, column === input.companyIdColumn);
@@ -135,7 +138,14 @@ function describe(
   // The line of the quote is a value of its row, which begins on the line that is named.
   if (isAfterQuote(reason)) rest = rest.replace(/, on line .*$/, '');
   const isWorkbook = input.format === 'xlsx';
-  const described = { column, reason: rest.slice(0, LONGEST), advice, isWorkbook, cell: cell || undefined };
+  const described = {
+    column,
+    reason: rest.slice(0, LONGEST),
+    advice,
+    isWorkbook,
+    cell: cell || undefined,
+    value,
+  };
   if (!cause) return described;
   const { type, code, characters = [] } = cause;
   if (code !== 'characters' || characters.length === 0) return { ...described, type };
@@ -204,6 +214,9 @@ function alternatives(characters: readonly string[]): string {
 
 /** Removes the request id, which differs for each refusal. The cause shows the id of its first refusal. */
 const withoutRequest = (reason: string): string => reason.replace(/ \(x-request-id [^()]*\)/g, '');
+
+/** What `withoutValues` removes. */
+const VALUE = /"[^"]{0,61}"|-?\d[\d.eE+-]*/;
 
 /** Removes values, which differ from row to row. The number of cells in a short or long row is kept. */
 function withoutValues(text: string): string {

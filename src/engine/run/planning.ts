@@ -60,7 +60,8 @@ export async function* scanInputs(session: Session): AsyncGenerator<ImportEvent,
   for (const kind of scope ? kindsOf(opened) : []) {
     const last = await state.known.columnTypes(scope!, kind);
     // What was decided before is as it was then.
-    if (!recorded) changes.push(...typeChanges(last, scansOf(scanned, kind)));
+    const scans = scansOf(scanned, kind).filter(({ rows }) => acceptedOf(rows) > 0);
+    if (!recorded) changes.push(...typeChanges(last, scans));
     for (const { opened, scan } of scanned.inputs) {
       if (opened.kind !== kind || !isKnownLayout(last, scan)) continue;
       for (const warning of scan.warnings.filter(isAboutText)) said.add(ofFile(opened, warning).message);

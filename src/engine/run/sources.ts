@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { InputError } from '../errors.js';
+import { InputError, UsageError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import {
   type DigestedFile,
@@ -48,7 +48,7 @@ export interface Located {
 export const shownInputs = (paths: readonly string[]): string[] =>
   paths.map((path) => parseWebAddress(path)?.shown ?? path);
 
-/** Expands patterns, folders and archives to sources. Fetches nothing. @throws InputError UsageError */
+/** Expands patterns, folders and archives to sources. Fetches nothing. @throws InputError; UsageError, also for a file that is named twice */
 export async function expandInputs(paths: readonly string[], deps: SourceDeps): Promise<AnySource[]> {
   const where = { cwd: deps.cwd, windows: deps.platform === 'win32', signal: deps.stop };
   const found: AnySource[] = [];
@@ -56,6 +56,16 @@ export async function expandInputs(paths: readonly string[], deps: SourceDeps): 
     const address = parseWebAddress(path);
     if (address) found.push({ from: 'web', path: address.shown, ...address });
     else found.push(...(await expandInput(path, where)));
+  }
+  const seen = new Set<string>();
+  for (const source of found) {
+    if (!('location' in source)) continue;
+    const place = JSON.stringify([source.location, source.from === 'zip' && source.member]);
+    if (seen.has(place)) {
+      const sentence = `${source.path} is named more than once, also as part of a folder or a pattern`;
+      throw new UsageError(sentence, { hint: 'name each file once' });
+    }
+    seen.add(place);
   }
   return found;
 }

@@ -122,9 +122,11 @@ describe('typesOf', () => {
 
 describe('typeChanges', () => {
   const last = (types: Record<string, string>): Map<string, string> => new Map(Object.entries(types));
-  const now = (types: Record<string, string>, columns: { column: string; key: string | null }[] = []) => [
-    { types: Object.entries(types), columns },
-  ];
+  const now = (
+    types: Record<string, string>,
+    columns: { column: string; key: string | null }[] = [],
+    reason = '',
+  ) => [{ types: Object.entries(types), columns: columns.map((column) => ({ ...column, reason })) }];
 
   test('one warning for each key whose type differs, with what pins it', () => {
     expect(
@@ -150,6 +152,14 @@ describe('typeChanges', () => {
   test('new keys and keys that are gone are no changes', () => {
     expect(typeChanges(last({ old: 'string' }), now({ new: 'integer' }))).toEqual([]);
     expect(typeChanges(new Map(), now({ new: 'integer' }))).toEqual([]);
+  });
+
+  test('a type that the user has chosen is no surprise, and one that cannot read the values no advice', () => {
+    const columns = [{ column: 'n', key: 'n' }];
+    expect(typeChanges(last({ n: 'integer' }), now({ n: 'number' }, columns, 'pinned'))).toEqual([]);
+    expect(typeChanges(last({ n: 'number' }), now({ n: 'string' }, columns))).toEqual([
+      { message: `"n" is now string; it was number in this account's last import` },
+    ]);
   });
 
   test('an object cannot be pinned', () => {

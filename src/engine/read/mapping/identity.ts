@@ -155,7 +155,7 @@ const folded = (name: string): string => name.toLowerCase().replace(/[\s_-]+/g, 
 
 /** Handles columns without an identifier. @param known the kind, if something shows it */
 function withoutId(known: Kind | undefined, columns: readonly string[], asked: Asked): Identity {
-  const { path: file, below = [], inputs = [file], sheets: [sheet] = [] } = asked;
+  const { path: file, below = [], inputs = [file], sheets = [] } = asked;
   const sentence = `no column ${known ? ID_FIELD[known] : 'user_id or company_id'} among ${list(columns)}`;
   const isId = (name: string): boolean =>
     givenNames(asked).includes(name) || DETECTED.some((kind) => folded(name) === folded(ID_FIELD[kind]));
@@ -178,11 +178,11 @@ function withoutId(known: Kind | undefined, columns: readonly string[], asked: A
   }
   const hasRule = hasIdentifierRule(asked.stated, kind, [column, company]);
   const reading = { path: file, paths: inputs, kind, column, company, ...(hasRule && { hasRule }) };
-  if (sheet !== undefined) {
+  if (sheets.length > 0) {
     throw new InputError(sentence, {
       file,
-      hint: `if the rows are in another sheet, name it, such as ${JSON.stringify(sheet)}`,
-      problem: { code: 'rows_in_sheet', path: file, sheet, otherwise: reading },
+      hint: `if the rows are in another sheet, name it, such as ${JSON.stringify(sheets[0])}`,
+      problem: { code: 'rows_in_sheet', path: file, sheets, otherwise: reading },
     });
   }
   if (below[0]) throw new InputError(sentence, { file, ...inArray(file, below[0].path, reading) });

@@ -148,12 +148,16 @@ function memberIn(zip: Zip, { path, member, join }: Wanted): Entry {
       hint: UNPACK,
     });
   if (first) {
+    const members = found.map(({ fileName }) => fileName);
     throw new InputError(`the zip archive contains ${found.length} files: name the one to read`, {
       file: path,
-      hint: listed(
-        found.map(({ fileName }) => fileName),
-        join,
-      ),
+      hint: listed(members, join),
+      ...(path !== '-' && {
+        problem: {
+          ...{ code: 'zip_members', path, members: members.slice(0, LISTED).map(join) },
+          more: Math.max(members.length - LISTED, 0),
+        },
+      }),
     });
   }
   const like = member === null ? undefined : nearest(member, names);
