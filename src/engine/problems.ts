@@ -89,11 +89,11 @@ export type Problem =
   | ({ code: 'no_identifier' } & Reading)
   /**
    * The rows are probably in an array in the JSON object at `jsonPath`. `otherwise`: the kind if not; null if
-   * that is certain.
+   * nothing suggests one.
    */
   | { code: 'rows_in_array'; path: string; jsonPath: string; otherwise: Reading | null }
-  /** The rows are probably in another sheet of the workbook. `otherwise`: the kind if not. */
-  | { code: 'rows_in_sheet'; path: string; sheets: readonly string[]; otherwise: Reading }
+  /** The rows are probably in another sheet of the workbook. `otherwise`: the kind if not; null if nothing suggests one. */
+  | { code: 'rows_in_sheet'; paths: readonly string[]; sheets: readonly string[]; otherwise: Reading | null }
   /** The rows may be users or companies; `user` and `company` are the columns of their identifiers. */
   | { code: 'kind_ambiguous'; path: string; user: string; company: string }
   /** The names of two columns differ only in case, spaces, `_`, and `-`. */

@@ -20,7 +20,7 @@ const CASES: {
 } = {
   rows_in_sheet: [
     {
-      path: 'a.xlsx',
+      paths: ['a.xlsx'],
       sheets: ['All firms', 'Users'],
       otherwise: { path: 'a.xlsx', paths: ['a.xlsx'], kind: 'companies', column: 'Firm', company: null },
     },

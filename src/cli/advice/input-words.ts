@@ -120,12 +120,12 @@ export const INPUT_WORDS = {
     { do: `if the rows are in ${jsonPath}`, again: { paths: [path], plus: ['--json-path', jsonPath] } },
     ...(otherwise ? readAs(otherwise, commands) : []),
   ],
-  rows_in_sheet: ({ sheets, otherwise }, commands) => [
+  rows_in_sheet: ({ paths, sheets, otherwise }, commands) => [
     ...sheets.slice(0, MOST_SHEETS).map((sheet) => ({
       do: `if the rows are in the sheet ${sheet}`,
-      again: { paths: otherwise.paths, plus: ['--sheet', sheet] },
+      again: { paths, plus: ['--sheet', sheet] },
     })),
-    ...readAs(otherwise, commands),
+    ...(otherwise ? readAs(otherwise, commands) : []),
   ],
   names_alike: ({ field, columns: [column, other] }) => {
     const flag = `--${field.replace('_', '-')}`;

@@ -73,7 +73,7 @@ export { openInput } from './open.js';
 export { scanInput } from './scan.js';
 export { selectIn } from './selection.js';
 export { isArchive, unpackMember } from './sources/archive.js';
-export { expandInput, type Source } from './sources/expand.js';
+export { expandInput, leftOutOf, type Source } from './sources/expand.js';
 export { type DigestedFile, digestFile, refuseChanged } from './text/source.js';
 export type {
   AgainOptions,

@@ -9,6 +9,7 @@ import type { Problem } from '../problems.js';
 import {
   checkOpened,
   isOutcomes,
+  leftOutOf,
   type OpenedInput,
   openInput,
   type RejectsHead,
@@ -23,6 +24,9 @@ import type { Recorded } from './recorded.js';
 import { isRejectsName } from './rejects-form.js';
 import { type AnySource, expandInputs, fetchSource, type Located, locate, shownInputs } from './sources.js';
 import type { ImportDeps, Start } from './start.js';
+
+/** How many files of a folder a warning names. */
+const MOST_LEFT_OUT = 5;
 
 /**
  * @param recorded what was decided before; null for new inputs
@@ -41,6 +45,12 @@ export async function* openInputs(
     throw new UsageError('one rejects file cannot take the rows of several inputs', {
       problem: { code: 'one_rejects_file' },
     });
+  }
+  for (const path of recorded || deps.records ? [] : options.paths) {
+    const files = await leftOutOf(path, deps);
+    const few = files.length > MOST_LEFT_OUT ? [...files.slice(0, MOST_LEFT_OUT), '…'] : files;
+    const message = `${path}: archives and older workbooks in a folder are left out: ${few.join(', ')}`;
+    if (files.length > 0) yield { type: 'warning', message };
   }
   if (!recorded) return yield* openNew(sources, spool, options, deps);
   const named = start.from === 'inputs' ? [] : start.inputs;

@@ -178,14 +178,17 @@ function withoutId(known: Kind | undefined, columns: readonly string[], asked: A
   }
   const hasRule = hasIdentifierRule(asked.stated, kind, [column, company]);
   const reading = { path: file, paths: inputs, kind, column, company, ...(hasRule && { hasRule }) };
+  // Any other column would be a guess, such as the title on a cover.
+  const isLikely = column === asked.id || likeliestIds(kind, columns).includes(column);
+  const otherwise = isLikely || mappedTo(ID_FIELD[kind], columns, rules) === column ? reading : null;
   if (sheets.length > 0) {
     throw new InputError(sentence, {
       file,
       hint: `if the rows are in another sheet, name it, such as ${JSON.stringify(sheets[0])}`,
-      problem: { code: 'rows_in_sheet', path: file, sheets, otherwise: reading },
+      problem: { code: 'rows_in_sheet', paths: inputs, sheets, otherwise },
     });
   }
-  if (below[0]) throw new InputError(sentence, { file, ...inArray(file, below[0].path, reading) });
+  if (below[0]) throw new InputError(sentence, { file, ...inArray(file, below[0].path, otherwise) });
   throw new InputError(sentence, {
     file,
     hint: known
@@ -197,7 +200,7 @@ function withoutId(known: Kind | undefined, columns: readonly string[], asked: A
 
 /**
  * Advice for an error: the rows are probably in an array.
- * @param otherwise what the rows are if they are not in the array; null if they certainly are
+ * @param otherwise what the rows are if they are not in the array; null if nothing suggests that
  */
 export const inArray = (
   path: string,
