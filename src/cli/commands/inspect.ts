@@ -1,7 +1,6 @@
 /** `profiles inspect <input...>`: a plan that is not sent, without a state: what an import would read (contract §1). */
 
 import { ID_FIELD, type Rejection } from '../../engine/model.js';
-import { lookAt } from '../../engine/plan/look.js';
 import { filePlanOf, type PlannedInput, scanAll } from '../../engine/plan/plan.js';
 import type { Problem } from '../../engine/problems.js';
 import * as reading from '../../engine/read/index.js';
@@ -57,7 +56,9 @@ export const command: Spec = {
     const { inspected, found } = await look(sources, how, isAsked, context);
     await print(inspected, found, decided, context);
     if (writeMapping === null) return;
-    const mapping = mappingOf(found, guide.suggestedAnswers(found, decided));
+    const { answers, left } = guide.suggestedAnswers(found, decided);
+    for (const why of left) context.warn(why);
+    const mapping = mappingOf(found, answers);
     await save({ ...reading.writtenFacts(how), ...mapping });
   },
 };
@@ -70,9 +71,7 @@ const look = (sources: readonly AnySource[], how: LookOptions, isAsked: boolean,
     reading.checkOpened(inputs.opened, how);
     const inspected = await inputs.each((opened, deps) => inspect(opened, how, deps));
     reading.checkScanned(inspected, how);
-    const look = (opened: reading.OpenedInput, { signal }: Deps, at: number) =>
-      lookAt(opened, inspected[at]!, signal);
-    return { inspected, found: isAsked ? await inputs.each(look) : [] };
+    return { inspected, found: isAsked ? await inputs.looks(inspected) : [] };
   });
 
 async function inspect(opened: reading.OpenedInput, { chunkBytes, paths, stated }: LookOptions, deps: Deps) {

@@ -10,7 +10,15 @@ import { count, grouped } from '../../engine/util/numbers.js';
 import { causeText } from '../facts/index.js';
 import { planLine } from '../facts/outcome.js';
 import type { Choice, Prompter } from '../prompts/plain.js';
-import type { Answers, ColumnOf, Found, Given, IdentityQuestion, Question } from './questions.js';
+import {
+  type Answers,
+  type ColumnOf,
+  type Found,
+  type Given,
+  type IdentityQuestion,
+  losing,
+  type Question,
+} from './questions.js';
 
 /** Asks what the rows of an input are. */
 export async function askIdentity(
@@ -47,7 +55,7 @@ export async function askAll(
   { given, prompter }: { given: Given; prompter: Prompter },
 ): Promise<Answers> {
   const named = namesFor(found);
-  const zones = new Map(given.zone === null ? [] : found.map(({ path }) => [path, given.zone!]));
+  let { zone } = given;
   const types: (ColumnOf & TypeChoice)[] = [];
   let leftOut: readonly ColumnOf[] = [];
   let keys: KeyStyle | null = null;
@@ -94,16 +102,22 @@ export async function askAll(
       const [first, ...others] = question.choices.filter(({ path, column, type }) => {
         return types.some((one) => one.path === path && one.column === column && one.type === type);
       });
-      const before = [...zones.values()].at(-1) ?? machineZone();
-      if (first) zones.set(first.path, await askZone([first, ...others], before, named, prompter));
+      if (first) zone = await askZone([first, ...others], named, prompter);
     } else if (question.ask === 'markers') {
-      const texts = question.choices.map(({ text, cells, columns }) => {
-        return { value: text, label: text, hint: `${count(cells, 'cell')}; ${columns.join(', ')}` };
+      const texts = question.choices.flatMap(({ text, columns }): Choice<string>[] => {
+        const marker = { text, columns: columns.filter(isSent) };
+        const lost = losing(marker, types, found);
+        const hint = marker.columns.map((column) => {
+          return `${count(column.cells, 'cell')} of ${named(column)}${lost.includes(column) ? ', which stays text' : ''}`;
+        });
+        return hint.length === 0
+          ? []
+          : [{ value: text, label: text, hint: hint.join('; '), isTicked: lost.length === 0 }];
       });
-      nulls = await prompter.tick('Which of these mean that a cell is empty?', texts);
+      if (texts.length > 0) nulls = await prompter.tick('Which of these mean that a cell is empty?', texts);
     }
   }
-  return { leftOut, keys, types, zones, nulls };
+  return { leftOut, keys, types, zone, nulls };
 }
 
 type Columns = Extract<Question, { ask: 'columns' }>['choices'][number];
@@ -134,16 +148,15 @@ const aboutType = ({ before, after, type, markers, strays }: TypeChoice): string
     ...(strays > 0 ? [`rejects ${count(strays, 'row')} that ${strays === 1 ? 'does' : 'do'} not fit`] : []),
   ].join('; ');
 
-/** Asks for the time zone of columns of one input, and shows a cell in it. */
+/** Asks for the time zone of columns, and shows a cell in it. */
 async function askZone(
   zoned: readonly [ColumnOf & TypeChoice, ...(ColumnOf & TypeChoice)[]],
-  likely: string,
   named: Named,
   prompter: Prompter,
 ): Promise<string> {
   const { before, type } = zoned[0];
   await loadZones();
-  const choices = zonesAfter(likely).map((zone) => {
+  const choices = zonesAfter(machineZone()).map((zone) => {
     const json = converterOf(type.replace(SOME_ZONE, zone) as CellType)?.json(before);
     return { value: zone, label: zone, hint: json ? `${quoted(before)} → ${json}` : undefined };
   });

@@ -18,6 +18,7 @@ import { askAll, askIdentity, invalidLines, planLines, type Rehearsal, withZone 
 import { type Inputs, type LookOptions, type Reader, sourcesOf, whileReading } from './inputs.js';
 import * as mappings from './mapping.js';
 import { type Found, type Given, identityQuestions, mappingQuestions } from './questions.js';
+import { unlikeText } from './shared-types.js';
 
 export interface Asked {
   paths: readonly string[];
@@ -114,7 +115,10 @@ async function settle(
     return { mapping: null, isInvalid }; // each file says what it is
   }
   if (identities.length + questions.length === 0) return { mapping: null, isInvalid };
-  const answers = await askAll(questions, found, { given, prompter: await ask() });
+  const prompter = await ask();
+  const unlike = found.flatMap((one) => one.unlike.map(unlikeText));
+  if (unlike.length > 0) prompter.show(unlike);
+  const answers = await askAll(questions, found, { given, prompter });
   return { mapping: { ...writtenFacts(inputs.options), ...mappings.mappingOf(found, answers) }, isInvalid };
 }
 

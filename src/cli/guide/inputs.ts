@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { ProfilesError } from '../../engine/errors.js';
 import type { Kind } from '../../engine/model.js';
 import { NUMBERS, type ReadOptions } from '../../engine/options.js';
-import { type Look, lookAt, scanFirst } from '../../engine/plan/look.js';
+import { lookAt, scanFirst } from '../../engine/plan/look.js';
+import { misfitsIn } from '../../engine/plan/misfits.js';
 import { likeliestCompany, notSpooled, type OpenedInput, openInput, Pool } from '../../engine/read/index.js';
 import {
   type AnySource,
@@ -18,12 +19,15 @@ import { privateFolder } from '../../engine/util/private-folder.js';
 import type { Context } from '../context.js';
 import { stopOnSignal, waiting } from '../output/display.js';
 import { safeLine } from '../output/terminal.js';
+import type { Found } from './questions.js';
+import { withSharedTypes } from './shared-types.js';
 
 /**
  * How inputs are read, and the maximum size of a request body, in bytes. `guess`: nobody is asked, so what is open is
  * guessed, and a rejects file is a file like any other.
  */
 export type LookOptions = ReadOptions & { chunkBytes: number; guess?: true };
+type Scanned = Parameters<typeof lookAt>[1] & { opened: OpenedInput };
 /** What an input is worked on with. */
 export type Deps = { pool: Pool; signal: AbortSignal };
 
@@ -88,12 +92,16 @@ export class Inputs {
     return done;
   }
 
-  /** Looks at the first rows of all inputs. */
-  looks(): Promise<Look[]> {
+  /** Looks at the first rows of all inputs. @param scanned by input, if they were scanned */
+  async looks(scanned?: readonly Scanned[]): Promise<Found[]> {
     const { chunkBytes } = this.options;
-    return this.each(async (whole, deps) => {
-      const first = await scanFirst(whole, { chunkBytes, ...deps });
+    const looks = await this.each(async (whole, deps, at) => {
+      const first = scanned?.[at] ?? (await scanFirst(whole, { chunkBytes, ...deps }));
       return lookAt(first.opened, first, deps.signal);
+    });
+    return withSharedTypes(looks, (path, tries) => {
+      const opened = this.opened.find((one) => one.path === path)!;
+      return this.how.read(path, (signal) => misfitsIn(opened, tries, signal));
     });
   }
 

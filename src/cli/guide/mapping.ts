@@ -68,25 +68,27 @@ export function mappingOf(found: readonly Found[], answers: Answers): MappingFil
 }
 
 function sectionOf(
-  { path, kind, id, company, rules, columns, markers }: Found,
+  { kind, id, company, rules, columns }: Found,
   found: readonly Found[],
   answers: Answers,
 ): MappingSection {
-  const alike = new Set(found.flatMap((one) => (one.kind === kind ? [one.path] : [])));
+  const alike = found.filter((one) => one.kind === kind);
+  const isAlike = ({ path }: { path: string }): boolean => alike.some((one) => one.path === path);
   const isLeftOut = (column: string): boolean =>
-    answers.leftOut.some((one) => alike.has(one.path) && one.column === column);
+    answers.leftOut.some((one) => isAlike(one) && one.column === column);
   const exclude = [
     ...rules.exclude,
     ...columns.flatMap(({ column, key }) => (key !== null && isLeftOut(column) ? [column] : [])),
   ];
   const sent = columns.filter(({ column, key }) => key !== null && !exclude.includes(column));
-  const here = new Set(markers.map(({ text }) => text));
+  const here = new Set(alike.flatMap(({ types }) => types.flatMap(({ markers }) => markers)));
   const nulls = [...new Set([...(rules.nulls ?? []), ...answers.nulls.filter((text) => here.has(text))])];
   const chosen = new Map(
     answers.types
-      .filter((one) => one.path === path && one.markers.every((marker) => nulls.includes(marker)))
-      .map(({ column, type }) => [column, withZone(type, answers.zones.get(path))]),
+      .filter((one) => isAlike(one) && one.markers.every((marker) => nulls.includes(marker)))
+      .map(({ column, type }) => [column, withZone(type, answers.zone)]),
   );
+  const unlike = new Set(alike.flatMap((one) => one.unlike.map(({ column }) => column)));
   const named = new Map(rules.map);
   const styled = answers.keys === null ? null : keyStyle(answers.keys);
   return {
@@ -108,7 +110,8 @@ function sectionOf(
       }),
       ...sent.flatMap(({ column, type, conversion }) => {
         const plain = COLUMN_TYPES.find((known) => known === type);
-        const pinned = chosen.get(column) ?? conversion ?? plain;
+        const ownType = unlike.has(column) ? 'auto' : (conversion ?? plain);
+        const pinned = chosen.get(column) ?? ownType;
         return pinned === undefined ? [] : [[column, pinned]];
       }),
     ]),
@@ -119,10 +122,10 @@ function sectionOf(
   };
 }
 
-const withZone = (type: string, zone: string | undefined): string =>
-  zone === undefined ? type : type.replace(`@${SOME_ZONE}`, `@${zone}`);
+const withZone = (type: string, zone: string | null): string =>
+  zone === null ? type : type.replace(`@${SOME_ZONE}`, `@${zone}`);
 
-/** Merges the sections of two inputs of a kind. A column in both gets a type that fits both. */
+/** Merges the sections of two inputs of a kind. */
 function merged(section: MappingSection, next: MappingSection): MappingSection {
   const company = section.company_id ?? next.company_id;
   const before = new Map(Object.entries(section.type ?? {}));
@@ -143,9 +146,10 @@ function merged(section: MappingSection, next: MappingSection): MappingSection {
   };
 }
 
+/** A type that fits a column in both; if there is none, each input goes by its own values. */
 function shared(a: string, b: string): string {
   const isNumber = [a, b].every((type) => type === 'integer' || type === 'number');
-  return a === b ? a : isNumber ? 'number' : 'string';
+  return a === b ? a : isNumber ? 'number' : 'auto';
 }
 
 /** What the mapping holds, so that the command needs no flag for it. */

@@ -1,11 +1,16 @@
 /** What an import has to ask a person, from what its inputs hold and what its flags already say. Pure. */
 
-import { KEY_STYLES, type KeyStyle, SOME_ZONE } from '../../engine/model.js';
+import { KEY_STYLES, type KeyStyle, type Kind, SOME_ZONE } from '../../engine/model.js';
 import type { Candidate, ColumnLook, Look, TypeChoice } from '../../engine/plan/look.js';
 import { keyStyle } from '../../engine/read/index.js';
+import { count } from '../../engine/util/numbers.js';
+import { type Unlike, unlikeText } from './shared-types.js';
 
-/** A look at an input, and whether this state has sent rows with its columns before. */
-export type Found = Look & { known?: boolean };
+/**
+ * A look at an input, and whether this state has sent rows with its columns before. A type that several inputs of a kind
+ * share is only at one of them.
+ */
+export type Found = Look & { known?: boolean; unlike: Unlike[] };
 
 /** What flags, mapping files, and config already decide. */
 export interface Given {
@@ -40,17 +45,23 @@ export type Question =
   | { ask: 'types'; choices: (ColumnOf & TypeChoice)[] }
   /** How to read values that can be read in several ways; text, unless the person decides. */
   | ({ ask: 'reading'; choices: TypeChoice[] } & ColumnOf)
-  /** The time zone of these columns of one input. */
+  /** The time zone of these columns. */
   | { ask: 'zone'; choices: (ColumnOf & TypeChoice)[] }
   /** Which texts mean that a cell is empty. */
-  | { ask: 'markers'; choices: (Look['markers'][number] & { columns: string[] })[] };
+  | { ask: 'markers'; choices: MarkerChoice[] };
+
+/** A text that may mean no value, and all cells that would be empty then. */
+export interface MarkerChoice {
+  text: string;
+  columns: (ColumnOf & { kind: Kind; cells: number })[];
+}
 
 export interface Answers {
   leftOut: readonly ColumnOf[];
   keys: KeyStyle | null;
   types: readonly (ColumnOf & TypeChoice)[];
-  /** Time zones by the path of the input. */
-  zones: ReadonlyMap<string, string>;
+  /** Of all times that need one. */
+  zone: string | null;
   nulls: readonly string[];
 }
 
@@ -91,15 +102,8 @@ export function mappingQuestions(found: readonly Found[], given: Given, wasAsked
       .filter((column) => isTwofold({ path, column }))
       .map((column) => ({ path, column, choices: types.filter((one) => one.column === column) })),
   );
-  const markers = new Map<string, { text: string; cells: number; columns: string[] }>();
-  for (const { markers: here, types } of open) {
-    for (const { text, cells } of here) {
-      const known = markers.get(text) ?? { text, cells: 0, columns: [] };
-      const own = types.flatMap((type) => (type.markers.includes(text) ? [type.column] : []));
-      const columns = [...new Set([...known.columns, ...own])];
-      markers.set(text, { text, cells: known.cells + cells, columns });
-    }
-  }
+  const markers = markersOf(found, open);
+  const zoned = choices.filter(({ type }) => type.endsWith(`@${SOME_ZONE}`));
   const questions: (Question | null)[] = [
     styles.length > 1 && names.some((name) => !isSnakeCase(name))
       ? { ask: 'keys', columns: names, styles: styles.map(({ style }) => style) }
@@ -107,17 +111,46 @@ export function mappingQuestions(found: readonly Found[], given: Given, wasAsked
     columns.length > 0 ? { ask: 'columns', choices: columns } : null,
     single.length > 0 ? { ask: 'types', choices: single } : null,
     ...twofold.map((each): Question => ({ ask: 'reading', ...each })),
-    ...(given.zone === null ? zoneQuestions(choices) : []),
-    markers.size > 0 ? { ask: 'markers', choices: [...markers.values()] } : null,
+    given.zone === null && zoned.length > 0 ? { ask: 'zone', choices: zoned } : null,
+    markers.length > 0 ? { ask: 'markers', choices: markers } : null,
   ];
   return questions.filter((question) => question !== null);
 }
 
-/** One for each input: an export of companies and one of users may come from different programs. */
-function zoneQuestions(choices: readonly (ColumnOf & TypeChoice)[]): Question[] {
-  const zoned = choices.filter(({ type }) => type.endsWith(`@${SOME_ZONE}`));
-  const paths = [...new Set(zoned.map(({ path }) => path))];
-  return paths.map((path) => ({ ask: 'zone', choices: zoned.filter((choice) => choice.path === path) }));
+/** The kinds with a type that needs this text to count as empty. */
+const kindsWith = (found: readonly Found[], text: string): Set<Kind> =>
+  new Set(
+    found.flatMap(({ kind, types }) => (types.some(({ markers }) => markers.includes(text)) ? [kind] : [])),
+  );
+
+/** The texts that types of these inputs need to count as empty: a rule for all inputs of a kind, and all of their columns. */
+function markersOf(found: readonly Found[], open: readonly Found[]): MarkerChoice[] {
+  const texts = new Set(open.flatMap(({ types }) => types.flatMap(({ markers }) => markers)));
+  return [...texts].map((text) => {
+    const kinds = kindsWith(open, text);
+    const columns = found.flatMap(({ path, kind, id, company, markers, columns }) => {
+      const isSent = (column: string): boolean =>
+        [id, company].includes(column) || columns.some((one) => one.column === column && one.key !== null);
+      const cells = markers.find((one) => one.text === text)?.columns ?? [];
+      return kinds.has(kind)
+        ? cells.filter(({ column }) => isSent(column)).map((one) => ({ path, kind, ...one }))
+        : [];
+    });
+    return { text, columns };
+  });
+}
+
+/** The columns that would only lose text: they gain no type by it. */
+export function losing(
+  { text, columns }: MarkerChoice,
+  types: readonly (ColumnOf & TypeChoice)[],
+  found: readonly Found[],
+): MarkerChoice['columns'] {
+  const kindOf = (path: string): Kind => found.find((one) => one.path === path)!.kind;
+  return columns.filter(
+    ({ kind, column }) =>
+      !types.some((one) => one.column === column && kindOf(one.path) === kind && one.markers.includes(text)),
+  );
 }
 
 /** `snake_case` is suggested. */
@@ -129,17 +162,29 @@ const differ = (keys: readonly string[]): boolean => new Set(keys).size === keys
 
 const isSnakeCase = (name: string): boolean => /^[a-z0-9_]+$/.test(name);
 
-/** The answers that take every suggestion. A time zone that is not given stays open. */
-export function suggestedAnswers(found: readonly Found[], { zone }: Given): Answers {
+/**
+ * The answers that take every suggestion. A time zone that is not given stays open.
+ * @returns `left`: why some suggestions are not taken
+ */
+export function suggestedAnswers(found: readonly Found[], { zone }: Given) {
   const types = found.flatMap(({ path, types }) => {
     const isOnly = (column: string): boolean => types.filter((one) => one.column === column).length === 1;
     return types.flatMap((choice) => (isOnly(choice.column) ? [{ path, ...choice }] : []));
   });
-  return {
-    leftOut: [],
-    keys: null,
-    types,
-    zones: new Map(zone === null ? [] : found.map(({ path }) => [path, zone])),
-    nulls: [...new Set(found.flatMap(({ markers }) => markers.map(({ text }) => text)))],
-  };
+  const markers = markersOf(found, found);
+  const isSure = (marker: MarkerChoice): boolean => losing(marker, types, found).length === 0;
+  const nulls = markers.filter(isSure).map(({ text }) => text);
+  const left = markers.flatMap((marker) => {
+    const { text, columns } = marker;
+    const lost = losing(marker, types, found);
+    const needing = columns.filter((one) => !lost.includes(one)).map(({ column }) => column);
+    const others = lost.map(({ path, column, cells }) => `${count(cells, 'cell')} of ${column} in ${path}`);
+    return others.length === 0 || needing.length === 0
+      ? []
+      : [
+          `${JSON.stringify(text)} is not taken for empty: that would empty ${others.join(' and ')}, so ${needing.join(', ')} is not converted`,
+        ];
+  });
+  const answers: Answers = { leftOut: [], keys: null, types, zone, nulls };
+  return { answers, left: [...found.flatMap((one) => one.unlike.map(unlikeText)), ...left] };
 }

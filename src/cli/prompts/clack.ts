@@ -4,7 +4,7 @@ import * as clack from '@clack/prompts';
 import type { Context } from '../context.js';
 import { safeLine, safeText } from '../output/terminal.js';
 import { wrapTo } from '../output/width.js';
-import { type Choice, interrupted, type Prompter, whileOpen } from './plain.js';
+import { type Choice, interrupted, type Prompter, tickedIn, whileOpen } from './plain.js';
 
 /** The most choices shown at once. */
 const MOST_SHOWN = 12;
@@ -52,7 +52,7 @@ export function clackPrompter(context: Pick<Context, 'stdin' | 'stderr' | 'stop'
       return choices[await answered((io) => clack.select({ ...io, ...list }))]!.value;
     },
     tick: async (question, choices) => {
-      const list = { ...listOf(question, choices), initialValues: [...choices.keys()], required: false };
+      const list = { ...listOf(question, choices), initialValues: tickedIn(choices), required: false };
       const ticked = await answered((io) => clack.multiselect({ ...io, ...list }));
       return choices.filter((_, at) => ticked.includes(at)).map(({ value }) => value);
     },

@@ -11,6 +11,8 @@ export interface Choice<T> {
   label: string;
   /** Shown behind the label. */
   hint?: string | undefined;
+  /** Of a list to tick. Default: true. */
+  isTicked?: boolean;
 }
 
 /** Checks an answer: returns what to say about it if it cannot be used. */
@@ -20,7 +22,7 @@ export type Check = (text: string) => string | undefined;
 export interface Prompter {
   /** Asks for one of several. @param initial the index that Enter takes */
   choose<T>(question: string, choices: readonly Choice<T>[], initial?: number): Promise<T>;
-  /** Asks for any of several. Enter takes all of them. */
+  /** Asks for any of several. Enter takes those that are ticked. */
   tick<T>(question: string, choices: readonly Choice<T>[]): Promise<T[]>;
   /** Asks for one of many, found by typing a part of it. Enter takes the first. */
   find(question: string, choices: readonly Choice<string>[]): Promise<string>;
@@ -128,9 +130,12 @@ export function plainPrompter(context: Asking): Prompter {
     },
     tick: (question, choices) => {
       list(question, choices);
-      return until('Numbers to take, 0 for none [all]: ', (typed) => {
+      const ticked = tickedIn(choices);
+      const shown = ticked.map((at) => at + 1).join(' ') || '0';
+      const initial = ticked.length === choices.length ? 'all' : shown;
+      return until(`Numbers to take, 0 for none [${initial}]: `, (typed) => {
         const words = typed.split(/[\s,]+/).filter(Boolean);
-        if (words.length === 0) return [choices.map(({ value }) => value)];
+        if (words.length === 0) return [ticked.map((at) => choices[at]!.value)];
         if (words.join() === '0') return [[]];
         const chosen = words.flatMap((word) => choiceOf(word, choices) ?? []);
         const isWhole = chosen.length === words.length;
@@ -159,6 +164,10 @@ export function plainPrompter(context: Asking): Prompter {
     show: (shown) => shown.map(safeLine).forEach(say),
   };
 }
+
+/** The indexes of choices that Enter takes. */
+export const tickedIn = (choices: readonly Choice<unknown>[]): number[] =>
+  [...choices.keys()].filter((at) => choices[at]!.isTicked !== false);
 
 /** The choice of a number as it is shown, from 1. */
 const choiceOf = <T>(typed: string, choices: readonly Choice<T>[]): Choice<T> | undefined =>

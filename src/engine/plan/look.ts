@@ -7,6 +7,7 @@ import { type CellType, type ColumnPlan, envelopeBytes, KINDS, type Kind, SOME_Z
 import type { MappingRules } from '../options/mapping-rules.js';
 import {
   converterOf,
+  isMarker,
   isSameStyle,
   isStyled,
   likeliestIds,
@@ -59,6 +60,11 @@ export interface TypeChoice {
   strays: number;
 }
 
+interface Marked {
+  text: string;
+  columns: { column: string; cells: number }[];
+}
+
 export interface Look {
   path: string;
   kind: Kind;
@@ -81,11 +87,12 @@ export interface Look {
   candidates: Candidate[];
   /** Several for one column if its values can be read in several ways. */
   types: TypeChoice[];
-  /** Texts that probably mean no value, and how many cells have them. */
-  markers: { text: string; cells: number }[];
+  /** Texts that may mean no value, and how many cells of each column have them. */
+  markers: Marked[];
 }
 
-function firstRowsOf(opened: OpenedInput): OpenedInput {
+/** An input without the rows behind those that are looked at. */
+export function firstRowsOf(opened: OpenedInput): OpenedInput {
   const selection = opened.selection ?? { where: [], absent: [], limit: null };
   const limit = Math.min(selection.limit ?? LOOK_ROWS, LOOK_ROWS);
   return { ...opened, selection: { ...selection, limit } };
@@ -115,7 +122,8 @@ export async function lookAt(
 ): Promise<Look> {
   const { path, kind, idColumn, companyIdColumn, rules } = input;
   const found = suggestionsIn(scan);
-  const markers = new Map(found.flatMap((each) => each.markers.map((marker) => [marker, 0])));
+  const isMeant = new Set(found.flatMap(({ markers }) => markers));
+  const markers = new Map<string, Marked>();
   // The columns of JSON are those of its beginning; the scan has seen more.
   const all = [...input.columns, ...scan.columns.map(({ column }) => column)];
   const names = [...new Set(all)].filter((column) => column !== '');
@@ -129,7 +137,10 @@ export async function lookAt(
     for (const original of originals) {
       const row = texts(original);
       for (const [at, text] of row.entries()) {
-        if (text !== null) count(counts.get(names[at]!)!, text, markers, likely);
+        if (text === null) continue;
+        const column = names[at]!;
+        if (isMarker(text)) addMarked(markers, text, column);
+        count(counts.get(column)!, text, isMeant, likely);
       }
       if (row.some((text) => text !== null)) rows++;
     }
@@ -154,7 +165,7 @@ export async function lookAt(
     named: names.map((column) => ({ column, values: counts.get(column)!.values })),
     candidates: candidatesOf(input, names, counts, new Set(found.map(({ column }) => column))),
     types: choices.map((choice) => withReading(choice, counts, new Set(rules.nulls), capital)),
-    markers: [...markers].map(([text, cells]) => ({ text, cells })),
+    markers: [...markers.values()],
   };
 }
 
@@ -171,16 +182,20 @@ type Counts = ReadonlyMap<string, Count>;
 /** At most three digits, and three more behind a point. */
 const THOUSANDS = /^-?\d{1,3}(?:\.\d{3})?$/;
 
-/** @param ids columns that may be identifiers although values repeat */
-function count(column: Count, text: string, markers: Map<string, number>, ids: ReadonlySet<string>): void {
+function addMarked(markers: Map<string, Marked>, text: string, column: string): void {
+  const marked = markers.get(text) ?? { text, columns: [] };
+  markers.set(text, marked);
+  const known = marked.columns.find((one) => one.column === column);
+  if (known) known.cells++;
+  else marked.columns.push({ column, cells: 1 });
+}
+
+/** @param markers not values @param ids columns that may be identifiers although values repeat */
+function count(column: Count, text: string, markers: ReadonlySet<string>, ids: ReadonlySet<string>): void {
   column.filled++;
   if (column.seen?.has(text) && !ids.has(column.column)) column.seen = null;
   column.seen?.add(text);
-  const marked = markers.get(text);
-  if (marked !== undefined) {
-    markers.set(text, marked + 1);
-    return;
-  }
+  if (markers.has(text)) return;
   if (!THOUSANDS.test(text)) column.thousands = null;
   else if (column.thousands === undefined && text.includes('.')) column.thousands = text;
   if (column.values.length < SHOWN_VALUES && !column.values.includes(text)) column.values.push(text);

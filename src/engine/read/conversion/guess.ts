@@ -25,6 +25,10 @@ const CELLS_FOR_A_STRAY = 20;
 const MARKER =
   /^(?:\\N|null|\(null\)|#?n\/?a|n\.a\.|#n\/a|nan|none|nil|undefined|unknown|tbd|k\. ?a\.|[-\u2013\u2014]{1,3}|\.|\?)$/i;
 const MOST_MARKERS = 5;
+const LONGEST_MARKER = 9;
+
+/** Whether a text usually means that there is no value. */
+export const isMarker = (text: string): boolean => text.length <= LONGEST_MARKER && MARKER.test(text);
 
 interface Marker {
   text: string;
@@ -62,6 +66,12 @@ function reads(type: string, text: string): string | null {
   return !isText && /^(?:\+|0\d)/.test(text) ? null : read(text);
 }
 
+/** What a type makes of a text, as JSON; null if it does not fit. */
+export function readsAsType(type: string, text: string): string | null {
+  const json = reads(type, text);
+  return json === '' ? scratchText() : json;
+}
+
 /** The types that a column may be given. @param cells the first of them, without empty ones */
 export function guessOf(cells: readonly string[]): string[] {
   const texts = [...new Set(cells.slice(0, FIRST_CELLS))].filter(({ length }) => length <= LONGEST);
@@ -96,7 +106,7 @@ export function addFit(fits: Fits, types: readonly string[], text: string, line:
     readings[at] = json === '' && types.length > 1 ? scratchText() : json;
     if (json !== null) fitting++;
   }
-  if (fitting === 0 && MARKER.test(text)) {
+  if (fitting === 0 && isMarker(text)) {
     addMarker(fits.markers, { text, cells: 1 });
     return;
   }

@@ -1,0 +1,107 @@
+/**
+ * A rule of a mapping is for all inputs of a kind, so a column of several is only offered a type that reads the values of
+ * all of them.
+ */
+
+import { KINDS } from '../../engine/model.js';
+import type { Look, TypeChoice } from '../../engine/plan/look.js';
+import type { Try } from '../../engine/plan/misfits.js';
+
+/** A column that no type reads in all inputs of a kind: a type that fits in one, and a value in another that it does not. */
+export interface Unlike {
+  column: string;
+  type: string;
+  path: string;
+  misfit: { path: string; text: string };
+}
+
+/** For each try: the first value of an input that does not fit; null if all do. */
+type Misfits = (path: string, tries: readonly Try[]) => Promise<(string | null)[]>;
+
+export function unlikeText({ column, type, path, misfit }: Unlike): string {
+  const fits = `${type} fits ${path}, but not ${JSON.stringify(misfit.text)} in ${misfit.path}`;
+  return `${column} is not converted, because no type fits all files: ${fits}; to convert it, import the files one by one`;
+}
+
+const isNumeric = (type: string | null): boolean => type === 'integer' || type === 'number';
+
+/** A column of several inputs, and the types that are suggested for it in any of them. */
+interface Shared {
+  column: string;
+  looks: readonly Look[];
+  offered: (TypeChoice & { path: string })[];
+}
+
+function sharedIn(looks: readonly Look[]): Shared[] {
+  return KINDS.flatMap((kind) => {
+    const alike = looks.filter((look) => look.kind === kind);
+    const columns = new Set(alike.flatMap(({ types }) => types.map(({ column }) => column)));
+    return [...columns].flatMap((column): Shared[] => {
+      const having = alike.filter(({ named }) => named.some((one) => one.column === column));
+      if (having.length < 2) return [];
+      const all = having.flatMap(({ path, types }) =>
+        ofColumn(types, column).map((one) => ({ path, ...one })),
+      );
+      const markers = [...new Set(all.flatMap((one) => one.markers))];
+      // Where some values are whole numbers, others may have decimals.
+      const wider = all.flatMap((one) => (one.type === 'integer' ? [{ ...one, type: 'number' }] : []));
+      const offered = [...all, ...wider].flatMap((one, at, those) => {
+        const same = those.filter(({ type }) => type === one.type);
+        const strays = same.reduce((sum, { strays }) => sum + strays, 0);
+        return those.indexOf(same[0]!) === at ? [{ ...one, markers, strays }] : [];
+      });
+      return [{ column, looks: having, offered }];
+    });
+  });
+}
+
+const ofColumn = <T extends { column: string }>(all: readonly T[], column: string): T[] =>
+  all.filter((one) => one.column === column);
+
+/** The types that each input suggests by itself are replaced by those that all inputs of its kind can share. */
+export async function withSharedTypes(
+  looks: readonly Look[],
+  misfitsIn: Misfits,
+): Promise<(Look & { unlike: Unlike[] })[]> {
+  const shared = sharedIn(looks);
+  /** By column of an input and type: a value that does not fit. */
+  const misfits = new Map<string, string>();
+  const nameOf = (...names: string[]): string => JSON.stringify(names);
+  for (const { path, types, columns } of looks) {
+    const tries = shared.flatMap(({ column, looks, offered }): Try[] => {
+      if (!looks.some((look) => look.path === path)) return [];
+      const own = ofColumn(types, column);
+      const plain = ofColumn(columns, column).map(({ type }) => type);
+      const isNumber = [...plain, ...own.map(({ type }) => type)].some(isNumeric);
+      const others = offered.filter(({ type }) => !own.some((one) => one.type === type));
+      return others.map(({ type, markers }) => ({ column, type, markers, isNumber }));
+    });
+    if (tries.length === 0) continue;
+    for (const [at, text] of (await misfitsIn(path, tries)).entries())
+      if (text !== null) misfits.set(nameOf(path, tries[at]!.column, tries[at]!.type), text);
+  }
+  const unlike: (Unlike & { first: Look })[] = [];
+  const kept = shared.flatMap(({ column, looks, offered }) => {
+    const misfitOf = ({ type }: TypeChoice) =>
+      looks.flatMap(({ path }) => {
+        const text = misfits.get(nameOf(path, column, type));
+        return text === undefined ? [] : [{ path, text }];
+      });
+    const fitting = offered.filter((one) => misfitOf(one).length === 0);
+    const [{ path, type }] = offered as [(typeof offered)[number]];
+    if (fitting.length === 0)
+      unlike.push({ column, type, path, misfit: misfitOf(offered[0]!)[0]!, first: looks[0]! });
+    const isWhole = fitting.some(({ type }) => type === 'integer');
+    return fitting.filter(({ type }) => !(isWhole && type === 'number'));
+  });
+  return looks.map((look) => {
+    const isShared = ({ column }: TypeChoice): boolean =>
+      shared.some((one) => one.column === column && one.looks.includes(look));
+    const own = kept.filter(({ path }) => path === look.path).map(({ path, ...choice }) => choice);
+    return {
+      ...look,
+      types: [...look.types.filter((one) => !isShared(one)), ...own],
+      unlike: unlike.flatMap(({ first, ...one }) => (first === look ? [one] : [])),
+    };
+  });
+}
