@@ -43,6 +43,8 @@ export interface Commands {
   state: string | null;
   /** The inputs that were typed. */
   paths: readonly string[];
+  /** The same where this command was typed with changes. */
+  changed(changes: Changes): Commands;
   /** The same with other settings. */
   at(chosen: SettingsFlags, settings: Settings | null): Commands;
   /** The same for files that others may read: values of `--set` are left out. */
@@ -103,7 +105,7 @@ export function commandsOf(running: Running, isShared = false): Commands {
     const all = [...words, ...(behind ? [] : files), ...flags, ...carried.flags, ...(behind ?? [])];
     return [...carried.variables, 'profiles', ...all.map(word)].join(' ');
   };
-  const again: Commands['again'] = ({ command = typed.command ?? 'import', paths = given, ...of }) => {
+  const wordsOf = ({ command = typed.command ?? 'import', paths = given, ...of }: Changes) => {
     const { without = [], only, identifiers = [], plus = [] } = of;
     const added = typedIn(plus).flags;
     const isRemoved = (long: string): boolean =>
@@ -122,10 +124,19 @@ export function commandsOf(running: Running, isShared = false): Commands {
       return isShared && long === '--set' ? words.map(withoutValue) : words;
     });
     const more = plus.map((word, at) => (isShared && plus[at - 1] === '--set' ? withoutValue(word) : word));
-    return compose([command], [...kept, ...more], paths, isRemoved);
+    return { command, flags: [...kept, ...more], paths, isRemoved };
   };
   return {
-    again,
+    again: (changes) => {
+      const { command, flags, paths, isRemoved } = wordsOf(changes);
+      return compose([command], flags, paths, isRemoved);
+    },
+    changed: (changes) => {
+      const { command, flags, paths } = wordsOf(changes);
+      const chosen = typed.flags.filter(([long]) => CHOOSING.some((name) => spelled(name) === long));
+      const argv = [command, ...flags, ...chosen.flatMap(([, words]) => words), '--', ...paths];
+      return commandsOf({ ...running, argv }, isShared);
+    },
     command: (...words) => compose(words),
     wasTyped: (long, part = '') =>
       typed.flags.some(([name, words]) => name === long && words.join(' ').includes(part)),

@@ -19,8 +19,8 @@ import type { Again } from '../advice/next.js';
 import type { Context } from '../context.js';
 import { inWords } from '../facts/index.js';
 import { whyOf } from '../facts/outcome.js';
+import { flagsOf } from '../guide/again.js';
 import type { Rehearsal } from '../guide/ask.js';
-import { flagsOf } from '../guide/mapping.js';
 import type { Report } from '../options/index.js';
 import { whileWaiting } from '../output/display.js';
 import { createReporter } from '../output/reporter.js';
@@ -36,6 +36,8 @@ interface More {
   reads?: readonly string[];
   /** Whether a person has already said that it may be sent. */
   isConfirmed?: boolean;
+  /** Warnings that this person has seen. */
+  seen?: readonly string[] | undefined;
 }
 
 /** @throws ProfilesError that ended the import early; its summary has been reported by then */
@@ -44,7 +46,7 @@ export async function runAndReport(
   options: ImportOptions,
   { form, values, page }: Report,
   context: Context,
-  { savePlan, reads = [], isConfirmed = false }: More = {},
+  { savePlan, reads = [], isConfirmed = false, seen = [] }: More = {},
 ): Promise<Ended> {
   const { cwd, commands } = context;
   const { rejects, outcomes } = options;
@@ -106,7 +108,8 @@ export async function runAndReport(
         const { value } = next;
         const event = tell(value, value.type === 'summary' ? await knownOf(value.summary) : undefined);
         report?.hear(event);
-        await reporter.report(event);
+        const isSeen = value.type === 'warning' && seen.includes(value.message);
+        if (!isSeen) await reporter.report(event);
         if (reporter.lost()) output.abort(reporter.lost());
       }
       const { failure, exit, summary } = next.value;

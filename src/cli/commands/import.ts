@@ -1,8 +1,9 @@
 /** `profiles import <input...>`: what is open is asked, then it runs (contract §3). */
 
+import { Exit, InputError } from '../../engine/errors.js';
 import { optionsOfPlan } from '../../engine/run/plan-file.js';
 import type { Start } from '../../engine/run/start.js';
-import { toRun } from '../advice/hint.js';
+import { hinted, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { reportOf } from '../options/index.js';
 import { safeHint, writeOut } from '../output/terminal.js';
@@ -33,23 +34,33 @@ export async function run(line: Line, context: Context): Promise<Ended> {
   const { flags, isAsked, report, savePlan } = asked;
   if (flags.guide === true && !isAsked) throw nobodyToAsk();
   const guided = isAsked ? await guideImport(asked, context) : null;
-  const { options = asked.import, start = { from: 'inputs' } as Start, again } = guided ?? {};
+  const { options = asked.import, start = { from: 'inputs' } as Start, last } = guided ?? {};
   const reads = [...mappingFiles(flags), ...(guided?.reads ?? [])];
-  const more = { savePlan, reads, isConfirmed: start.from === 'plan' };
+  const more = { savePlan, reads, isConfirmed: start.from === 'plan', seen: guided?.seen };
   const sayAgain = async (): Promise<void> => {
-    if (again === undefined) return;
-    const { ANSWER_AGAIN } = await import('../guide/mapping.js');
-    const last = again ? { do: 'The same import without questions', again } : ANSWER_AGAIN;
+    if (last === undefined) return;
     const text = toRun(last.do, context.commands.again(last.again));
     await writeOut(context.stderr, `${safeHint(text, context.platform)}\n`);
   };
-  const ended = await runAndReport(start, options, report, context, more).catch(async (error: unknown) => {
+  // What is printed next does what was answered.
+  const commands = last ? context.commands.changed(last.again) : context.commands;
+  const after = { ...context, commands };
+  const ended = await runAndReport(start, options, report, after, more).catch(async (error: unknown) => {
+    const problem = error instanceof InputError ? error.problem : null;
+    if (last && start.from === 'plan' && problem?.code === 'plan_input') {
+      const changed = new InputError('has changed since you were asked', {
+        file: problem.path,
+        cause: error,
+      });
+      throw hinted(changed, { do: 'import it again', again: last.again });
+    }
     await sayAgain(); // so that no answer is lost
     if (isAsked || reads.length > 0) throw error;
     const { withBeside } = await import('../guide/mapping.js');
     throw await withBeside(error, { paths: asked.paths, options: asked.import }, context);
   });
-  await sayAgain();
+  // A step to send what was held back says the answers, too.
+  if (typeof ended !== 'object' || ended.exit !== Exit.held) await sayAgain();
   return ended;
 }
 

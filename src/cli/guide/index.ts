@@ -14,6 +14,7 @@ import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { openPrompter } from '../prompts/index.js';
 import type { Prompter } from '../prompts/plain.js';
+import { ANSWER_AGAIN, type Answered, lastFor } from './again.js';
 import { askAll, askIdentity, invalidLines, planLines, type Rehearsal, withZone } from './ask.js';
 import { type Inputs, type LookOptions, type Reader, sourcesOf, whileReading } from './inputs.js';
 import * as mappings from './mapping.js';
@@ -31,7 +32,7 @@ export interface Asked {
   /** A flag that was answered before, so that the options could be made. */
   zone: { zone?: string };
   /** Makes the options again with these flags, by name, and with rules that were answered. */
-  remake(flags: mappings.Answered['flags'], mapping: MappingFile | null): Promise<ImportOptions>;
+  remake(flags: Answered['flags'], mapping: MappingFile | null): Promise<ImportOptions>;
   /** Plans without a lock, and writes nothing. */
   rehearse(options: ImportOptions): Promise<Rehearsal>;
 }
@@ -46,8 +47,9 @@ const looking = <T>(context: Context, work: (reader: Reader, ask: Ask) => Promis
   });
 
 /**
- * @returns null if nothing is open; `rehearsal`: the plan to send, or null to make one; `again`: the same import without
- * questions, if a command can say it; `reads`: mapping files that were used or saved, where nothing else may be written
+ * @returns null if nothing is open; `rehearsal`: the plan to send, or null to make one; `last`: the same import without
+ * questions, or one that asks again if no command can say it; `reads`: mapping files that were used or saved, where
+ * nothing else may be written; `seen`: warnings that were shown
  * @throws InterruptedError, NotConfirmedError: nothing was sent, and nothing was written but the answers; InputError;
  * UsageError
  */
@@ -73,8 +75,8 @@ export const guide = (asked: Asked, context: Context) =>
     const reads = isUsed ? [beside] : [];
     if (mapping === null && !given.all && !(isInvalid && stopsAtInvalid(final))) {
       if (Object.keys(flags).length === 0) return null;
-      const again = mappings.againFor({ ...done, saved: null, skipsInvalid: false });
-      return { options: final, rehearsal: null, again, reads };
+      const last = lastFor({ ...done, saved: null, skipsInvalid: false }, final);
+      return { options: final, rehearsal: null, last, reads, seen: undefined };
     }
     return await finish({ asked, sources, final, done, reads }, await ask(), context);
   });
@@ -142,7 +144,7 @@ interface Finish {
   asked: Asked;
   sources: readonly AnySource[];
   final: ImportOptions;
-  done: Pick<mappings.Answered, 'flags' | 'mapping'>;
+  done: Pick<Answered, 'flags' | 'mapping'>;
   reads: readonly string[];
 }
 
@@ -182,13 +184,14 @@ async function finish({ asked, sources, final, done, reads }: Finish, ask: Promp
   const isSaved = done.mapping !== null && (await ask.confirm(`Save the answers as ${freeName()}?`, true));
   // In the meantime, another import may have taken the name.
   const saved = isSaved ? await save(freeName(), done.mapping!, ask, context) : null;
-  const again = mappings.againFor({ ...done, saved, skipsInvalid });
+  const last = lastFor({ ...done, saved, skipsInvalid }, final);
   if (!sends) {
     const error = new NotConfirmedError('nothing was sent');
-    throw hinted(error, again ? { do: 'to send it', again } : mappings.ANSWER_AGAIN);
+    throw hinted(error, last === ANSWER_AGAIN ? last : { ...last, do: 'to send it' });
   }
   return {
     options: skipsInvalid ? { ...final, invalid: 'any' as const } : final,
-    ...{ rehearsal, again, reads: saved === null ? reads : [...reads, saved] },
+    ...{ rehearsal, last, reads: saved === null ? reads : [...reads, saved] },
+    seen: found?.summary.warnings,
   };
 }

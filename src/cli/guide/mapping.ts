@@ -1,6 +1,6 @@
 /**
- * The mapping that answers make: every column with its key and its type, as a file beside the inputs, and as flags of a
- * command. A later import with it does the same.
+ * The mapping that answers make: every column with its key and its type, as a file beside the inputs. A later import
+ * with it does the same.
  */
 
 import { existsSync } from 'node:fs';
@@ -11,11 +11,10 @@ import { keyStyle, type MappingFile, type MappingSection } from '../../engine/re
 import type { AnySource } from '../../engine/run/sources.js';
 import { noRoom, writeTrouble } from '../../engine/util/file-trouble.js';
 import { replaceFile } from '../../engine/util/replace-file.js';
-import type { Changes } from '../advice/commands.js';
 import { type Call, type Command, hinted } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
-import { OPTIONS, usage } from '../options/index.js';
+import { usage } from '../options/index.js';
 import { type LookOptions, sourcesOf, whileReading } from './inputs.js';
 import type { Answers, Found } from './questions.js';
 
@@ -150,59 +149,6 @@ function merged(section: MappingSection, next: MappingSection): MappingSection {
 function shared(a: string, b: string): string {
   const isNumber = [a, b].every((type) => type === 'integer' || type === 'number');
   return a === b ? a : isNumber ? 'number' : 'auto';
-}
-
-/** What the mapping holds, so that the command needs no flag for it. */
-const MAPPED = [
-  ...OPTIONS.flatMap(({ mapping, long }) => (mapping ? [long] : [])),
-  ...['--map', '--exclude', '--type', '--mapping', '--guide'],
-];
-
-export interface Answered {
-  /** Flags that were answered: the mapping file that was used, and a time zone. */
-  flags: { mapping?: string | null; zone?: string };
-  mapping: MappingFile | null;
-  /** Where the mapping was saved; null if it was not. */
-  saved: string | null;
-  skipsInvalid: boolean;
-}
-
-/** What to do where no command says the answers. */
-export const ANSWER_AGAIN = {
-  do: 'no flags say answers for both kinds; to answer again, and save them',
-  again: { plus: ['--guide'] },
-};
-
-/** The same import as one command; null if flags cannot say it: they are for all inputs, and not for each kind. */
-export function againFor({ flags, mapping, saved, skipsInvalid }: Answered): Changes | null {
-  const plus = skipsInvalid ? ['--skip-invalid'] : [];
-  if (mapping === null) {
-    const answered = Object.entries(flags).flatMap(([name, value]) => (value ? [`--${name}`, value] : []));
-    return { without: ['--guide'], plus: [...answered, ...plus] };
-  }
-  if (saved !== null) return { without: MAPPED, plus: [...plus, '--mapping', saved] };
-  const { companies, users, ...all } = mapping;
-  if (companies && users) return null;
-  const kind = companies ? 'companies' : users ? 'users' : all.kind;
-  return { without: MAPPED, plus: [...flagsOf({ ...all, kind, ...companies, ...users }), ...plus] };
-}
-
-/** The order in which a command says a mapping: what else it says comes behind the kind. */
-const ORDER = 'id company_id map include exclude set keys type empty null trim allow_id'.split(' ');
-
-/** A mapping as flags. */
-export function flagsOf({ map = {}, ...section }: MappingFile): string[] {
-  const renamed = Object.fromEntries(Object.entries(map).filter(([column, key]) => column !== key));
-  const sorted = Object.entries({ kind: undefined, ...section, map: renamed }).sort(
-    ([a], [b]) => ORDER.indexOf(a) - ORDER.indexOf(b),
-  );
-  return sorted.flatMap(([key, value]) => {
-    const flag = `--${key.replaceAll('_', '-')}`;
-    if (value === undefined || value === false || (key === 'empty' && value === 'omit')) return [];
-    if (value === true) return [flag];
-    const values = typeof value !== 'object' || Array.isArray(value) ? [value].flat() : Object.entries(value);
-    return values.flatMap((each) => [flag, Array.isArray(each) ? each.join('=') : String(each)]);
-  });
 }
 
 /** The path of the mapping file for these inputs, without its ending: several share one, so that an import of all finds it. */
