@@ -238,6 +238,26 @@ describe.skipIf(missing.length > 0)('a guided import', () => {
     expect(await held(here)).toEqual([[{ company_id: '1', size: 1200000 }, { company_id: '2' }], []]);
   });
 
+  test('a file that changes during the questions is not sent, and the import is printed again', async () => {
+    const here = place({ 'k.csv': 'company_id,Size\n1,"1,200,000"\n' });
+    const terminal = await guided(here, ['k.csv']);
+    await terminal.until('the first question', asks('Which values to convert?'));
+    await terminal.press('Enter');
+    await terminal.until('the last question', asks('Send to region sandbox'));
+    writeFileSync(join(here.cwd, 'k.csv'), 'company_id,Size\n1,"1,200,000"\n2,5\n');
+    const { code, shown } = await answer(terminal, [
+      ['Send to region sandbox', 'Enter'],
+      ['Save the answers', 'Enter'],
+    ]);
+    expect(code, shown).toBe(2);
+    const said = shown.slice(shown.indexOf('profiles: k.csv'));
+    expect(said).toMatch(
+      /has changed since you were asked\n {2}import it again:\n.* --mapping k\.mapping\.json/,
+    );
+    expect(shown).not.toMatch(/without questions|--input|plan was made/);
+    expect(await held(here)).toEqual([[], []]);
+  });
+
   test('a nightly import runs while two people think, and both save their answers', async () => {
     const here = place({}, CRM);
     const first = await guided(here, ['crm-companies.csv']);

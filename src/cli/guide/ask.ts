@@ -85,9 +85,11 @@ export async function askAll(
         types.push(...(await tick('Which values to convert?', choices, named, aboutType)));
     } else if (question.ask === 'reading' && isSent(question)) {
       const { path, choices } = question;
-      const readings = choices.map((choice) => {
-        const label = `${quoted(choice.before)} is ${choice.after ?? choice.type}`;
-        return { value: choice, label, hint: choice.type };
+      const likely = types.flatMap((one) => (one.path === path ? [isDayFirst(one.type)] : []));
+      const sorted = [...choices].sort((a, b) => agreeing(b, likely) - agreeing(a, likely));
+      const readings = sorted.map((choice) => {
+        const label = `${quoted(choice.before)} is ${choice.after ?? inNoZone(choice)}`;
+        return { value: choice, label, hint: choice.type.replace(`@${SOME_ZONE}`, '') };
       });
       const asText = { value: { ...choices[0]!, type: 'string', markers: [] }, label: 'as text, as written' };
       const all: Choice<TypeChoice>[] = [...readings, asText];
@@ -119,6 +121,20 @@ export async function askAll(
   }
   return { leftOut, keys, types, zone, nulls };
 }
+
+/** Whether the day comes before the month in a type of dates; null in another type. */
+const isDayFirst = (type: string): boolean | null => {
+  const [, first] = /^date(?:time)?:[^dM]*([dM])/.exec(type) ?? [];
+  return first === undefined ? null : first === 'd';
+};
+/** How many types read dates as this one does. */
+const agreeing = ({ type }: TypeChoice, others: readonly (boolean | null)[]): number =>
+  others.filter((other) => other !== null && other === isDayFirst(type)).length;
+/** A point in time, as far as it is known without a zone. */
+const inNoZone = ({ before, type }: TypeChoice): string =>
+  converterOf(type.replace(SOME_ZONE, 'UTC') as CellType)
+    ?.json(before)
+    ?.replace('Z"', '"') ?? type;
 
 type Columns = Extract<Question, { ask: 'columns' }>['choices'][number];
 

@@ -4,13 +4,21 @@
  * is held.
  */
 
-import { AuthError, NotConfirmedError, ProfilesError } from '../../engine/errors.js';
+import {
+  AuthError,
+  ConfigError,
+  InputError,
+  NotConfirmedError,
+  ProfilesError,
+  UsageError,
+} from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { isKnownLayout } from '../../engine/plan/key-checks.js';
 import { checkOpened, type MappingFile, writtenFacts } from '../../engine/read/index.js';
 import type { AnySource } from '../../engine/run/sources.js';
 import { count } from '../../engine/util/numbers.js';
 import { hinted } from '../advice/hint.js';
+import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { openPrompter } from '../prompts/index.js';
 import type { Prompter } from '../prompts/plain.js';
@@ -59,21 +67,29 @@ export const guide = (asked: Asked, context: Context) =>
     const beside = asked.isMapped ? null : mappings.mappingBeside(sources, context.cwd);
     if (beside !== null && (await reader(asked.options).hasRejects(sources))) return null;
     const isUsed = beside !== null && (await (await ask()).confirm(`Use the mapping in ${beside}?`, true));
-    const used = isUsed ? { mapping: beside } : {};
-    const { options, zone } = isUsed
-      ? await withZone((zone) => asked.remake({ ...used, ...zone }, null), ask)
-      : asked;
-    const flags = { ...used, ...asked.zone, ...zone };
-    const inputs = reader(options);
-    for (const source of sources) if (!(await inputs.open(source))) return null;
-    checkOpened(inputs.opened, options);
-    const given = { ...asked.given, columns: asked.given.columns || isUsed };
-    const settled = await settle(inputs, given, ask, (looks) => withKnown(looks, context));
-    const { mapping, isInvalid } = settled;
+    /** @returns null for a rejects file */
+    const open = async (mapping: string | null) => {
+      const used = mapping === null ? {} : { mapping };
+      const { options, zone } =
+        mapping === null ? asked : await withZone((zone) => asked.remake({ ...used, ...zone }, null), ask);
+      const inputs = reader(options);
+      for (const source of sources) if (!(await inputs.open(source))) return null;
+      checkOpened(inputs.opened, options);
+      return { options, inputs, reads: Object.values(used), flags: { ...used, ...asked.zone, ...zone } };
+    };
+    const opened = isUsed
+      ? await open(beside).catch(async (error: unknown) => {
+          await goesWithout(beside, error, await ask(), context);
+          return open(null);
+        })
+      : await open(null);
+    if (opened === null) return null;
+    const { options, inputs, reads, flags } = opened;
+    const given = { ...asked.given, columns: asked.given.columns || reads.length > 0 };
+    const { mapping, isInvalid, isEmpty } = await settle(inputs, given, ask, context);
     const final = mapping === null ? options : await asked.remake(flags, mapping);
     const done = { flags, mapping };
-    const reads = isUsed ? [beside] : [];
-    if (mapping === null && !given.all && !(isInvalid && stopsAtInvalid(final))) {
+    if (mapping === null && (isEmpty || !given.all) && !(isInvalid && stopsAtInvalid(final))) {
       if (Object.keys(flags).length === 0) return null;
       const last = lastFor({ ...done, saved: null, skipsInvalid: false }, final);
       return { options: final, rehearsal: null, last, reads, seen: undefined };
@@ -93,19 +109,38 @@ export const askMapping = (
     const inputs = reader(options);
     for (const source of await sourcesOf(paths, context)) if (!(await inputs.open(source))) return null;
     checkOpened(inputs.opened, options);
-    return (await settle(inputs, given, ask, async (looks) => looks)).mapping;
+    return (await settle(inputs, given, ask, null)).mapping;
   });
+
+/** Asks whether to go on without a mapping file. @throws UsageError if not; every error that says nothing about the file */
+async function goesWithout(path: string, error: unknown, ask: Prompter, { commands }: Context) {
+  if (!(error instanceof InputError || error instanceof UsageError || error instanceof ConfigError))
+    throw error;
+  const why = `${path} does not fit: ${errorWords(error, commands).message}`;
+  ask.show([why]);
+  if (!(await ask.confirm('Import without it?', true))) throw new UsageError(why, { cause: error });
+}
 
 const stopsAtInvalid = ({ invalid, dryRun }: ImportOptions): boolean => invalid === 'none' && !dryRun;
 
-/** Asks what the inputs leave open. @returns `mapping`: null if nothing was open */
+/**
+ * Asks what the inputs leave open.
+ * @param context of an import, which has nothing to ask about files without rows; null for a mapping
+ * @returns `mapping`: null if nothing was open
+ */
 async function settle(
   inputs: Inputs,
   given: Given,
   ask: Ask,
-  known: (looks: Found[]) => Promise<Found[]>,
-): Promise<{ mapping: MappingFile | null; isInvalid: boolean }> {
+  context: Context | null,
+): Promise<{ mapping: MappingFile | null; isInvalid: boolean; isEmpty: boolean }> {
+  const known = (looks: Found[]) => (context ? withKnown(looks, context) : looks);
   let found = await known(await inputs.looks());
+  if (context && found.every(({ rows }) => rows === 0)) {
+    const unknown = found.find(({ guessed }) => guessed);
+    if (unknown) throw new InputError('has no rows', { file: unknown.path });
+    return { mapping: null, isInvalid: false, isEmpty: true };
+  }
   const identities = identityQuestions(found, given);
   for (const question of identities)
     await inputs.identify(question.path, await askIdentity(question, await ask()));
@@ -114,14 +149,18 @@ async function settle(
   const isInvalid = found.some(({ rejected }) => rejected > 0);
   if (!mappings.canShare(found)) {
     if (identities.length > 0 || given.all) throw mappings.notShared(found);
-    return { mapping: null, isInvalid }; // each file says what it is
+    return { mapping: null, isInvalid, isEmpty: false }; // each file says what it is
   }
-  if (identities.length + questions.length === 0) return { mapping: null, isInvalid };
+  if (identities.length + questions.length === 0) return { mapping: null, isInvalid, isEmpty: false };
   const prompter = await ask();
   const unlike = found.flatMap((one) => one.unlike.map(unlikeText));
   if (unlike.length > 0) prompter.show(unlike);
   const answers = await askAll(questions, found, { given, prompter });
-  return { mapping: { ...writtenFacts(inputs.options), ...mappings.mappingOf(found, answers) }, isInvalid };
+  return {
+    mapping: { ...writtenFacts(inputs.options), ...mappings.mappingOf(found, answers) },
+    isInvalid,
+    isEmpty: false,
+  };
 }
 
 /** Finds out which inputs have only keys and types that the last imports of their kind had. */

@@ -90,8 +90,13 @@ export function mappingQuestions(found: readonly Found[], given: Given, wasAsked
     );
   });
   const names = [...new Set(columns.map(({ column }) => column))];
-  const styles = STYLES.filter((style) => {
-    return unseen.every(({ path }) => differ(columns.filter((one) => one.path === path).map(style.keyOf)));
+  const styles = STYLES.filter((style, at) => {
+    const isNew = STYLES.slice(0, at).every((other) =>
+      columns.some((one) => other.keyOf(one) !== style.keyOf(one)),
+    );
+    return (
+      isNew && unseen.every(({ path }) => differ(columns.filter((one) => one.path === path).map(style.keyOf)))
+    );
   });
   const choices = open.flatMap(({ path, types }) => types.map((choice) => ({ path, ...choice })));
   const isTwofold = ({ path, column }: ColumnOf): boolean =>
