@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ProfilesError } from '../../engine/errors.js';
-import type { Kind } from '../../engine/model.js';
+import { ID_FIELD, type Kind } from '../../engine/model.js';
 import { NUMBERS, type ReadOptions } from '../../engine/options.js';
 import { lookAt, scanFirst } from '../../engine/plan/look.js';
 import { misfitsIn } from '../../engine/plan/misfits.js';
@@ -50,10 +50,14 @@ export class Inputs {
   /** Opens an input as its columns say, or else as its likeliest kind. @returns false for a rejects file, which knows */
   async open(source: AnySource): Promise<boolean> {
     const located = await this.how.read(source.path, () => this.how.fetch(source));
-    const opening = this.#open(located).catch((error: ProfilesError) => {
-      const code = error.problem?.code;
-      if (code !== 'kind_unknown' && code !== 'no_identifier') throw error;
-      return this.#open(located, { guess: true });
+    const opening = this.#open(located).catch(async (error: ProfilesError) => {
+      const { problem } = error;
+      if (problem?.code === 'kind_unknown' || problem?.code === 'no_identifier')
+        return this.#open(located, { guess: true });
+      const isOpen = problem?.code === 'names_alike' && ID_FIELD[problem.kind] === problem.field;
+      if (!isOpen || this.options.guess) throw error;
+      const { kind, columns } = problem;
+      return { ...(await this.#open(located, { kind, id: columns[0]! })), guessed: true as const };
     });
     try {
       this.#inputs.push({ located, opened: await opening });

@@ -1,6 +1,6 @@
 /** What an import has to ask a person, from what its inputs hold and what its flags already say. Pure. */
 
-import { KEY_STYLES, type KeyStyle, type Kind, SOME_ZONE } from '../../engine/model.js';
+import { ID_FIELD, KEY_STYLES, type KeyStyle, KINDS, type Kind, SOME_ZONE } from '../../engine/model.js';
 import type { Candidate, ColumnLook, Look, TypeChoice } from '../../engine/plan/look.js';
 import { keyStyle } from '../../engine/read/index.js';
 import { count } from '../../engine/util/numbers.js';
@@ -37,7 +37,7 @@ export interface IdentityQuestion {
 
 export type Question =
   | IdentityQuestion
-  /** How columns become keys: the likeliest style first. A style that gives two columns one key is left out. */
+  /** How columns become keys: the likeliest style first. A style that gives two columns one key, or one that of an identifier, is left out. */
   | { ask: 'keys'; columns: string[]; styles: KeyStyle[] }
   /** Which columns to send. */
   | { ask: 'columns'; choices: (ColumnOf & ColumnLook & { rows: number })[] }
@@ -163,7 +163,9 @@ const STYLES = [...KEY_STYLES]
   .sort((a, b) => Number(b === 'snake_case') - Number(a === 'snake_case'))
   .map((style) => ({ style, keyOf: ({ column }: ColumnOf) => keyStyle(style)(column) }));
 
-const differ = (keys: readonly string[]): boolean => new Set(keys).size === keys.length;
+/** Whether columns can have these keys: each its own, and none that of an identifier. */
+const differ = (keys: readonly string[]): boolean =>
+  new Set([...keys, ...Object.values(ID_FIELD)]).size === keys.length + KINDS.length;
 
 const isSnakeCase = (name: string): boolean => /^[a-z0-9_]+$/.test(name);
 

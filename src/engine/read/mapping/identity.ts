@@ -60,7 +60,8 @@ export function identify(columns: readonly string[], asked: Asked): Identity {
   }
   const idOf = (kind: Kind): string | undefined =>
     find(columns, namesOf(kind, { ...asked, id: undefined }), kind, ID_FIELD[kind], asked);
-  const detected = DETECTED.filter((one) => idOf(one) !== undefined);
+  // A kind that was requested needs no other identifier than the one that was.
+  const detected = asked.kind === undefined ? DETECTED.filter((one) => idOf(one) !== undefined) : [];
   const mapped = detected.length > 1 ? kindOfMapping(columns, asked) : undefined;
   const kind = asked.kind ?? mapped ?? detected[0];
   if (kind === undefined) return withoutId(kind, columns, asked);
