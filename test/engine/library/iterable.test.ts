@@ -3,13 +3,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Readable } from 'node:stream';
 import { describe, expect } from 'vitest';
-import {
-  type ImportRequest,
-  InterruptedError,
-  planImport,
-  runImport,
-  UsageError,
-} from '../../../src/engine/index.js';
+import { InterruptedError, planImport, runImport } from '../../../src/engine/index.js';
 import { scratch } from '../../support/cli.js';
 import { requestTo as request, test } from '../../support/sandbox.js';
 
@@ -213,28 +207,5 @@ describe('records', () => {
     });
     expect(summary.rows).toMatchObject({ read: 5, filtered: 3, unsent: 2 });
     expect(plan.files[0]!.sample).toEqual({ company_id: 'c0', metadata: { tier: 'free' } });
-  });
-});
-
-describe('a request without an input, or with two', () => {
-  const given = { stateDir: '.state', service: { baseUrl: 'http://127.0.0.1:9', token: 't' } };
-  test.for<[Partial<ImportRequest> & Record<string, unknown>, string]>([
-    [{}, 'files or records must be given'],
-    [{ files: [] }, 'files must name at least one file'],
-    [{ records: [], stateDir: undefined as unknown as string }, 'stateDir must be given'],
-    [{ files: ['a.csv'], records: [] }, 'files and records cannot be combined'],
-    [{ records: 5 as unknown as [] }, 'records must be an iterable or async iterable of objects'],
-    [{ records: 'text' as unknown as [] }, 'records must be an iterable or async iterable of objects'],
-    [{ records: ACME as unknown as [] }, 'records must be an iterable or async iterable of objects'],
-    [{ records: [], format: 'csv' }, 'format does not apply to records'],
-    [{ records: [], jsonPath: 'a' }, 'jsonPath does not apply to records'],
-    [{ files: ['a.csv'], limit: 0 }, 'limit: 0 is not a whole number of at least 1'],
-    [{ files: ['a.csv'], where: [['a', '<' as '=', 'b']] }, 'where a: "<" is not one of =, !='],
-  ])('%#', async ([over, message]) => {
-    const error = await runImport({ ...given, cwd: scratch(), ...over })
-      .result()
-      .catch((thrown: unknown) => thrown);
-    expect(error).toBeInstanceOf(UsageError);
-    expect((error as Error).message).toBe(message);
   });
 });
