@@ -341,3 +341,32 @@ test.each([
   );
   expect(summary!.maybe_sent_twice.map(({ rows }) => rows)).toEqual(named);
 });
+
+test('what others have sent since is left out before the rest is divided', async () => {
+  machine.write('u.csv', 'user_id,name\na,1\nb,1\nc,1\n');
+  const stop = new AbortController();
+  const stopping: Strike = (exchange) => {
+    stop.abort('SIGINT');
+    return exchange.acknowledge();
+  };
+  service.trouble = {
+    submit: (nth) => (nth === 2 ? stopping : undefined),
+    fate: (nth) => (nth <= 2 ? fates.failed : undefined),
+  };
+  expect((await run('import u.csv --on-failure isolate', { stop: stop.signal })).code).toBe(130);
+  await run('identify user b --set name=newer --no-wait');
+  const { code, summary } = await run('resume --on-failure isolate');
+  expect([code, summary!.rows.completed]).toEqual([5, 2]);
+  expect(service.ledger.sent).toEqual(['a b c', 'a b c', 'b', 'a c']);
+});
+
+test('the only row of a request is rejected, although others have sent it since', async () => {
+  machine.write('u.csv', 'user_id,name\nb,1\n');
+  service.during(2, async () => {
+    await run('identify user b --set name=newer --no-wait');
+  });
+  service.trouble.fate = (nth) => (nth <= 2 ? fates.failed : undefined);
+  const { code, summary } = await run('import u.csv --on-failure isolate');
+  expect([code, summary!.rows]).toMatchObject([5, { rejected: 1 }]);
+  expect(machine.read('u.rejects.csv')).toContain('b,1,2,');
+});

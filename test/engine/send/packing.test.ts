@@ -13,9 +13,10 @@ import {
 import { type ChunkRules, type InputBatch, splitIntoChunks } from '../../../src/engine/send/chunker.js';
 import { nextStep, rulesOf } from '../../../src/engine/send/next.js';
 import { divide, leave, pick } from '../../../src/engine/send/pick.js';
+import { Remembering } from '../../../src/engine/send/remembering.js';
 import { collected } from '../../support/collected.js';
 import { cut, numbered, ofInput, rowsOf } from '../support/cut.js';
-import { batchesOf, duplicatesOf, idHash, type Row, recordedRange } from '../support/rows.js';
+import { batchesOf, duplicatesOf, idHash, itemOf, type Row, recordedRange } from '../support/rows.js';
 
 /** Chunks of inputs 1, 2, …, so that no place is the number of an input by accident. */
 async function packed(
@@ -97,6 +98,15 @@ test('a request takes what the end of one input leaves of it from the next', asy
     { input: 3, first_row: 0, end_row: 1, first_line: 2, last_line: 2, rows: 1 },
     { input: 4, first_row: 0, end_row: 1, first_line: 2, last_line: 2, rows: 1 },
   ]);
+});
+
+test('the last content of a repeated id is remembered, up to the bound, however often it repeats', async () => {
+  const frame = itemOf({ id: 'same', metadata: '{"text":""}' }).length;
+  const text = 'x'.repeat(16 * 1024 * 1024 - 256 - frame);
+  const rows = Array.from({ length: 2 }, (): Row => ({ id: 'same', metadata: `{"text":"${text}"}` }));
+  const remembering = new Remembering('companies', Buffer.from('key'), false);
+  const chunks = await cut(rows, { limits: { items: 1, bytes: 2 * text.length } });
+  expect(chunks.map((chunk) => remembering.printsOf(chunk).records[0] === 0n)).toEqual([true, false]);
 });
 
 describe('any rows in any inputs', () => {

@@ -14,7 +14,10 @@ export interface Row {
 
 /** A hash that tells ids apart and can be read in a failure. */
 export const idHash = (id: string): bigint =>
-  [...Buffer.from(id)].reduce((hash, byte) => ((hash << 8n) | BigInt(byte)) & 0xffff_ffff_ffff_ffffn, 1n);
+  [...Buffer.from(id).subarray(-8)].reduce(
+    (hash, byte) => ((hash << 8n) | BigInt(byte)) & 0xffff_ffff_ffff_ffffn,
+    1n,
+  );
 
 export const itemOf = ({ id, metadata }: Row): string =>
   metadata === undefined

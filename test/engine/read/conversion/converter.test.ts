@@ -4,6 +4,7 @@ import { DateTime } from 'luxon';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { CellType } from '../../../../src/engine/model.js';
 import { loadZones } from '../../../../src/engine/read/conversion/date-types.js';
+import { guessOf } from '../../../../src/engine/read/conversion/guess.js';
 import { cellType, converterOf, misfit } from '../../../../src/engine/read/conversion/types.js';
 import { times } from '../../../support/times.js';
 
@@ -107,6 +108,12 @@ it('a text that is too long is no number, and a text is read again after another
   const money = converterOf('money')!;
   const texts = ['9'.repeat(101), '$1', '$1', '$2', 'x', 'x', '$2'];
   expect(texts.map((text) => money.json(text))).toEqual([null, '1', '1', '2', null, null, '2']);
+});
+
+it('a column may be given so many types, whatever its cells are like', () => {
+  const clocks = '| 10:11| 10:11:12|T10:11| 1:02 PM| 10:11:12.5| 10:11:12 +0200| 10:11 Z'.split('|');
+  const days = ['-', '/', '.', ' ', ', '].flatMap((at) => [`03${at}04${at}2024`, `2024${at}03${at}04`]);
+  expect(guessOf(days.flatMap((day) => clocks.map((time) => day + time)))).toHaveLength(64);
 });
 
 describe('a cell that does not fit', () => {
