@@ -6,7 +6,8 @@ import type { Refusal } from './wording.js';
 
 /**
  * Whole rows as UTF-8, not yet checked. Plain data: can be posted to a thread, and kept on disk as it is. Each row has
- * `width` cells, one after another; an item of JSON or Parquet is one cell.
+ * `width` cells, one after another; an item of JSON is one cell. Those of
+ * Parquet are JSON texts.
  */
 export interface Rows {
   /** In its own ArrayBuffer. */
@@ -15,7 +16,8 @@ export interface Rows {
   starts: Uint32Array<ArrayBuffer>;
   ends: Uint32Array<ArrayBuffer>;
   /**
-   * For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them.
+   * For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them. Parquet: zero
+   * for a JSON string without escapes.
    */
   kinds: Uint8Array<ArrayBuffer>;
   width: number;

@@ -3,7 +3,7 @@ import { METADATA, type Target, targeting } from '../mapping/targets.js';
 import { type Fixed, fixed } from '../text/fours.js';
 import type { OpenedInput } from '../types.js';
 import { MAX_FIELDS } from './fields.js';
-import { ESCAPED, type Members } from './members.js';
+import { COLUMN, ESCAPED, type Members } from './members.js';
 import { jsonString } from './text.js';
 
 /** A field, as the last item had it. */
@@ -30,11 +30,14 @@ export class Fields {
   readonly #known = new Map<string, Field>();
   #start: Previous = { next: null };
   #last = this.#start;
+  /** By column. */
+  #columns: Field[] = [];
 
-  /** @param keys of both levels */
+  /** @param keys of both levels @param columns of Parquet */
   constructor(
     private readonly targetOf: (name: string) => Target,
     private readonly keys: Map<string, { item: number }>,
+    private readonly columns: readonly string[] = [],
   ) {}
 
   get size(): number {
@@ -48,12 +51,17 @@ export class Fields {
 
   clear(): void {
     this.#known.clear();
+    this.#columns = [];
     this.#start = { next: null };
   }
 
   /** The field of the next member. @throws SyntaxError for a name that is not valid JSON */
   of({ names }: Members, at: number, bytes: Buffer): Field {
     const [start, end] = [names.starts[at]!, names.ends[at]!];
+    if (names.kinds[at] === COLUMN) {
+      this.#columns[start] ??= this.#named(this.columns[start]!);
+      return this.#columns[start];
+    }
     let field = this.#last.next;
     if (field === null || !isWritten(field.written, bytes, start, end)) {
       const text = bytes.toString('utf8', start, end);
@@ -102,7 +110,7 @@ export class ItemFields {
     const flat = targeting(input);
     // Fields inside `metadata` are never identifiers; as columns they share the names of flat fields.
     const nested = targeting({ ...input, idColumn: null, companyIdColumn: null });
-    this.outer = new Fields(flat, this.#keys);
+    this.outer = new Fields(flat, this.#keys, input.columns);
     this.inner = new Fields((field) => {
       const { role } = flat(field);
       if (role === 'metadata' || role === 'ignored') return nested(field);

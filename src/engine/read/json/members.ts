@@ -1,5 +1,5 @@
 /** The members of a JSON object as its text has them. A value is parsed only if it is not sent as it is written. */
-import { CellLists } from '../rows.js';
+import { CellLists, type Rows } from '../rows.js';
 import { BACKSLASH, QUOTE, skipText, viewOf } from '../text/fours.js';
 import { JSON_TYPES, jsonTypeOf, type SeenValue } from './fields.js';
 import {
@@ -33,6 +33,9 @@ export const NESTED = 5;
 export const ESCAPED = 6;
 /** A number that may be written in another way than `String` would. */
 export const SPELLED = 7;
+
+/** The kind of a name that is not in the bytes, but the number of a column. */
+export const COLUMN = 8;
 
 const MINUS = 0x2d;
 /** Why the end of an object was not reached: the text ends before it, or is not JSON. */
@@ -84,6 +87,22 @@ export class Members {
       at = skipSpace(bytes, at + 1);
     }
     return at < end ? BROKEN : ENDS;
+  }
+
+  /** Takes the cells of a row of columns. */
+  take(bytes: Buffer, view: DataView, { starts, ends, kinds, width }: Rows, number: number): void {
+    const { names, values } = this;
+    names.length = values.length = this.total = 0;
+    this.depth = 1;
+    this.isSuspect = false;
+    for (let column = 0, cell = number * width; column < width; column++, cell++) {
+      const [start, end] = [starts[cell]!, ends[cell]!];
+      if (start === end) continue;
+      names.push(column, column, COLUMN);
+      this.total++;
+      if (kinds[cell] === 0) values.push(start, end, TEXT);
+      else this.#value(bytes, view, skipSpace(bytes, start), end);
+    }
   }
 
   /** Adds a value. @returns the offset after it; `ENDS` or `BROKEN` */

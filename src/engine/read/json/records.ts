@@ -8,7 +8,7 @@ import type { OpenedInput } from '../types.js';
 import { quoted } from '../wording.js';
 import { isScalar, seen, valueEnd } from './look.js';
 import { objectMembers } from './members.js';
-import { isWhole, lossIn } from './text.js';
+import { isWhole, jsonString, lossIn } from './text.js';
 
 /** The deepest nesting that is parsed: beyond it, a value takes many times the memory of its text. */
 const PARSED_LEVELS = 128 * 1024;
@@ -29,15 +29,12 @@ export const excessOf = (names: number, depth: number): string | null =>
  * @throws InputError if the text is not JSON, naming the line, and in an array the item
  */
 export function recordReader(batch: Rows, input: OpenedInput): (number: number) => JsonRecord {
-  const { bytes, starts, ends, odd } = batch;
-  const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const view = viewOf(buffer);
-  const refused = new Map(odd?.map(({ number, reason }) => [number, reason]));
+  const refused = new Map(batch.odd?.map(({ number, reason }) => [number, reason]));
   return (number) => {
-    const [start, end] = [starts[number]!, ends[number]!];
-    const text = buffer.toString('utf8', start, end);
-    valueEnd(buffer, view, start, end);
-    const size = isScalar(buffer[start]!) ? NO_SIZE : seen;
+    const bytes = textOf(batch, input, number);
+    const text = bytes.toString();
+    valueEnd(bytes, viewOf(bytes), 0, bytes.length);
+    const size = isScalar(bytes[0]!) ? NO_SIZE : seen;
     const excess = refused.get(number) ?? excessOf(size.members, size.depth);
     if (excess !== null) return { text, value: undefined, excess };
     try {
@@ -46,6 +43,18 @@ export function recordReader(batch: Rows, input: OpenedInput): (number: number) 
       throw notJson((error as Error).message, text, batch, number, input);
     }
   };
+}
+
+/** A row of columns becomes an object of their values. */
+function textOf({ bytes, starts, ends, width }: Rows, input: OpenedInput, number: number): Buffer {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const cell = (at: number): Buffer => text.subarray(starts[at], ends[at]);
+  if (input.format !== 'parquet') return cell(number);
+  const members = input.columns.flatMap((name, column) => {
+    const value = cell(number * width + column);
+    return value.length === 0 ? [] : [`${jsonString(name)}:${value}`];
+  });
+  return Buffer.from(`{${members.join(',')}}`);
 }
 
 const NO_SIZE = { members: 0, depth: 0 };

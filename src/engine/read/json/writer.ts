@@ -81,10 +81,14 @@ export class JsonWriter implements RowWriter {
   write(number: number, out: Output): Refusal | null {
     const [start, end] = [this.#rows.starts[number]!, this.#rows.ends[number]!];
     const outer = this.#outer;
-    if (this.#refused.has(number) || this.#bytes[start] !== OPEN_BRACE) return this.#notObject(number);
-    // Nothing but a brace ends the search for members.
-    const isEnded = this.#bytes[end - 1] === CLOSE_BRACE;
-    if (!isEnded || outer.scan(this.#bytes, this.#view, start, end) !== end) return this.#broken(number);
+    if (this.#refused.has(number)) return this.#notObject(number);
+    if (this.#input.format === 'parquet') outer.take(this.#bytes, this.#view, this.#rows, number);
+    else {
+      if (this.#bytes[start] !== OPEN_BRACE) return this.#notObject(number);
+      // Nothing but a brace ends the search for members.
+      const isEnded = this.#bytes[end - 1] === CLOSE_BRACE;
+      if (!isEnded || outer.scan(this.#bytes, this.#view, start, end) !== end) return this.#broken(number);
+    }
     const excess = excessOf(outer.total, outer.depth);
     if (excess !== null) return excess;
     const { again } = this.#input;

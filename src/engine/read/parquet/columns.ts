@@ -1,11 +1,11 @@
-/** Reads one column of a row group after the other, some rows at a time, as the JSON text of its values. */
+/** Reads a column, some rows at a time, as the JSON text of its values. */
 import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { type ColumnData, type Compressors, type FileMetaData, parquetRead, type RowGroup } from 'hyparquet';
+import { type ColumnData, type Compressors, type FileMetaData, parquetRead } from 'hyparquet';
 import { compressors } from 'hyparquet-compressors';
 import { InputError } from '../../errors.js';
 import { grouped } from '../../util/numbers.js';
 import { jsonString } from '../json/text.js';
-import { copy, type Fixed, fixed, writeFixed } from '../text/fours.js';
+import type { Rows } from '../rows.js';
 import { Output } from '../text/output.js';
 import type { FileColumn, ParquetFile } from './file.js';
 import { readerOf } from './nested.js';
@@ -41,91 +41,122 @@ const COMPRESSORS = Object.fromEntries(
   ),
 );
 
-/** A column of one row group after the other: its values in the next rows, as text. */
+/** The values of some rows. */
+interface Part {
+  first: number;
+  /** The row after the last. */
+  end: number;
+  bytes: Uint8Array;
+  /** Where the text of each value begins, and where the last one ends. It is empty if there is no value. */
+  starts: Uint32Array;
+  /** As in `Rows`: of a JSON string without escapes, and of any other value. */
+  kinds: Uint8Array;
+  /** Why values cannot be sent, by row. */
+  bad: ReadonlyMap<number, string>;
+}
+const [PLAIN, OTHER] = [0, 1];
+
+/** Memory for the text of a column. */
+const out = new Output(64 * 1024);
+
 export class Column {
-  /** Rows of the group: the first that is not loaded. */
-  end = 0;
-  /** Why loaded values cannot be sent, by row of the group. */
-  readonly #bad = new Map<number, string>();
-  /** The text of the loaded rows, from row `first` on, and where each value begins in it. */
-  readonly #out = new Output(1024);
-  #starts = new Uint32Array(1);
-  #first = 0;
-  #metadata!: FileMetaData;
-  #rows = 0;
-  #before = 0;
-  /** The file says where the pages of this column are. */
-  #isIndexed = false;
-  readonly #write: (raw: unknown) => void;
-  /** What comes before its value in an item. */
-  readonly #name: Fixed;
+  /** The rows that are loaded. Their numbers are those in the file, from 0. */
+  part: Part = {
+    ...{ first: 0, end: 0, bytes: NOTHING, kinds: NOTHING },
+    starts: new Uint32Array(1),
+    bad: new Map(),
+  };
+  #next: Promise<IteratorResult<Part, void>> | null = null;
+  readonly #parts: AsyncGenerator<Part, void>;
+  /** Writes a value, and gives its kind. It has written nothing when it throws. */
+  readonly #write: (raw: unknown) => number;
 
   constructor(
     private readonly file: ParquetFile,
     private readonly column: FileColumn,
     private readonly member: Member,
   ) {
-    this.#name = fixed(`,${jsonString(column.name)}:`);
+    this.#parts = this.#read();
     this.#write = this.#writer();
   }
 
-  /** Goes to a row group. @param before rows in earlier groups */
-  begin(group: RowGroup, before: number): void {
-    this.#metadata = this.column.alone(group);
-    this.#rows = Number(group.num_rows);
-    this.#before = before;
-    this.end = 0;
-    const { columns } = this.#metadata.row_groups[0]!;
-    this.#isIndexed = columns.every((chunk) => chunk.offset_index_offset && chunk.offset_index_length);
-    const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data!.num_values), 0);
-    if (values <= MOST_VALUES || this.#isIndexed) return;
-    throw new InputError(`a row group of ${grouped(this.#rows)} rows is too large to be read at once`, {
-      file: this.file.path,
-      hint: `write the file with smaller ones: ${rewriting(this.file.path)}`,
-    });
+  /** Decodes the rows after those that are loaded, if there are any. What is wrong with them is told when they are loaded. */
+  async prepare(): Promise<void> {
+    if (this.#next !== null) return;
+    this.#next = this.#parts.next();
+    await this.#next.catch(() => {});
   }
 
-  /** Loads rows from `end` on: whole pages, so that none is decoded again. @throws if there are none */
+  /** Loads the rows after those that are loaded. @throws InputError */
   async load(): Promise<void> {
-    const first = this.end;
-    const chunks = await this.#decode(first);
-    const end = chunks.at(-1)?.rowEnd ?? first;
-    if (end <= first) throw new Error(`a column ends before row ${first + 1}`);
-    if (end > this.#rows) throw new Error('a column has too many values');
-    this.#first = first;
-    this.#out.length = 0;
-    if (this.#starts.length <= end - first) this.#starts = new Uint32Array(end - first + 1);
-    this.#bad.clear();
-    let row = first;
-    for (const { columnData, rowStart, rowEnd } of chunks) {
-      if (rowStart > row) throw new Error('a column has too few values');
-      for (; row < rowEnd; row++) this.#add(row, columnData[row - rowStart]);
+    const next = this.#next ?? this.#parts.next();
+    this.#next = null;
+    this.part = (await next).value!;
+  }
+
+  /** Bytes of the values in loaded rows. */
+  size(from: number, to: number): number {
+    const { first, starts } = this.part;
+    return starts[to - first]! - starts[from - first]!;
+  }
+
+  /** Copies the values of loaded rows into a batch, as its column `index`. @param at where @returns the offset after them */
+  copy(from: number, to: number, batch: Rows, index: number, at: number): number {
+    const { first, bytes, starts, kinds } = this.part;
+    const { width } = batch;
+    const [start, end] = [starts[from - first]!, starts[to - first]!];
+    batch.bytes.set(bytes.subarray(start, end), at);
+    for (let row = from - first, cell = index; row < to - first; row++, cell += width) {
+      batch.starts[cell] = starts[row]! - start + at;
+      batch.ends[cell] = starts[row + 1]! - start + at;
+      batch.kinds[cell] = kinds[row]!;
     }
-    this.end = end;
+    return at + end - start;
   }
 
-  /** Appends its member to the item of a loaded row, unless it has no value. @returns why it cannot be sent */
-  append(row: number, out: Output): string | undefined {
-    const [start, end] = [this.#starts[row - this.#first]!, this.#starts[row - this.#first + 1]!];
-    if (start === end) return undefined;
-    out.reserve(this.#name.length + end - start);
-    out.length = writeFixed(this.#name, out.view, out.length);
-    out.length = copy(this.#out.view, start, end, out.view, out.length);
-    return this.#bad.size === 0 ? undefined : this.#bad.get(row);
+  /** Whole pages, so that none is decoded again. @throws where a column has no more rows than were read */
+  async *#read(): AsyncGenerator<Part, void> {
+    let before = 0;
+    for (const group of this.file.groups) {
+      const rows = Number(group.num_rows);
+      if (rows === 0) continue; // its columns may have no pages and no valid offset
+      const metadata = this.column.alone(group);
+      const { columns } = metadata.row_groups[0]!;
+      /** The file says where the pages of this column are. */
+      const isIndexed = columns.every((chunk) => chunk.offset_index_offset && chunk.offset_index_length);
+      const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data!.num_values), 0);
+      if (values > MOST_VALUES && !isIndexed) {
+        throw new InputError(`a row group of ${grouped(rows)} rows is too large to be read at once`, {
+          file: this.file.path,
+          hint: `write the file with smaller ones: ${rewriting(this.file.path)}`,
+        });
+      }
+      for (let first = 0; first < rows; ) {
+        const part = this.#written(await this.#decode(metadata, first, rows, isIndexed), first, rows, before);
+        yield part;
+        first = part.end - before;
+      }
+      before += rows;
+    }
   }
 
-  async #decode(first: number): Promise<ColumnData[]> {
+  async #decode(
+    metadata: FileMetaData,
+    first: number,
+    rows: number,
+    isIndexed: boolean,
+  ): Promise<ColumnData[]> {
     const { isFlat, name } = this.column;
     // Of a nested column without an index, the library decodes all rows each time.
-    const step = isFlat || this.#isIndexed ? STEP_ROWS : this.#rows;
+    const step = isFlat || isIndexed ? STEP_ROWS : rows;
     const chunks: ColumnData[] = [];
     const reading = parquetRead({
       file: this.file.bytes,
-      metadata: this.#metadata,
+      metadata,
       columns: ['0'],
       // Without an index, a page that ends where the range begins would be decoded, too.
-      rowStart: first === 0 || this.#isIndexed ? first : Math.min(first + 1, this.#rows - 1),
-      rowEnd: Math.min(first + step, this.#rows),
+      rowStart: first === 0 || isIndexed ? first : Math.min(first + 1, rows - 1),
+      rowEnd: Math.min(first + step, rows),
       useOffsetIndex: true,
       compressors: COMPRESSORS,
       utf8: false,
@@ -144,52 +175,69 @@ export class Column {
     return chunks;
   }
 
-  #add(row: number, raw: unknown): void {
-    const out = this.#out;
-    const start = out.length;
-    try {
-      this.#write(raw);
-    } catch (error) {
-      if (!(error instanceof BadValueError)) throw error;
-      const { message, shown } = error;
-      if (shown === null) {
-        const hint = 'fix the value, and export the file again';
-        throw new InputError(message, { file: this.file.path, line: this.#before + row + 1, hint });
+  /** @param first of the row group, which has so many `rows` @param before rows in earlier groups */
+  #written(chunks: readonly ColumnData[], first: number, rows: number, before: number): Part {
+    const end = chunks.at(-1)?.rowEnd ?? first;
+    if (end <= first) throw new Error(`a column ends before row ${first + 1}`);
+    if (end > rows) throw new Error('a column has too many values');
+    const [starts, kinds] = [new Uint32Array(end - first + 1), new Uint8Array(end - first)];
+    const bad = new Map<number, string>();
+    const write = this.#write;
+    out.length = 0;
+    let row = first;
+    for (const { columnData, rowStart, rowEnd } of chunks) {
+      if (rowStart > row) throw new Error('a column has too few values');
+      for (; row < rowEnd; row++) {
+        try {
+          kinds[row - first] = write(columnData[row - rowStart]);
+        } catch (error) {
+          const [why, shown] = this.#unfit(error, before + row);
+          if (this.member.rejects) bad.set(before + row, why);
+          out.write(jsonString(shown));
+          kinds[row - first] = OTHER;
+        }
+        starts[row - first + 1] = out.length;
       }
-      if (this.member.rejects) this.#bad.set(row, `${this.column.name}: ${message}`);
-      out.length = start;
-      out.write(jsonString(shown));
     }
-    this.#starts[row - this.#first + 1] = out.length;
+    const bytes = new Uint8Array(out.bytes.subarray(0, out.length));
+    return { first: before + first, end: before + end, bytes, starts, kinds, bad };
   }
 
-  #writer(): (raw: unknown) => void {
+  /** Why a value cannot be sent, and its text. @throws the error of one that cannot be read */
+  #unfit(error: unknown, row: number): [reason: string, shown: string] {
+    if (!(error instanceof BadValueError)) throw error;
+    const { message, shown } = error;
+    if (shown !== null) return [`${this.column.name}: ${message}`, shown];
+    const hint = 'fix the value, and export the file again';
+    throw new InputError(message, { file: this.file.path, line: row + 1, hint });
+  }
+
+  #writer(): (raw: unknown) => number {
     const { asText, missing, spread, wide } = this.member;
     const { node, isFlat } = this.column;
-    const out = this.#out;
-    const write = (text: string | null): void => out.write(text ?? missing ?? '');
+    const write = (text: string | null): number => {
+      out.write(text ?? missing ?? '');
+      return OTHER;
+    };
     if (!isFlat) {
       const read = readerOf(node);
       return (raw) => {
         const value = read(raw);
-        write(value === null ? null : JSON.stringify(value));
+        return write(value === null ? null : JSON.stringify(value));
       };
     }
     if (spread || isJson(node.element)) return (raw) => write(jsonText(raw, spread));
     const copies = isText(node.element);
     const convert = converterOf(node.element, wide);
-    let page = new DataView(new ArrayBuffer(0));
     return (raw) => {
       if (raw === undefined) throw new Error(NO_VALUE);
-      if (copies && raw !== null) {
-        const { buffer, byteOffset, length } = raw as Uint8Array<ArrayBuffer>;
-        if (page.buffer !== buffer) page = new DataView(buffer);
-        if (out.copyText(page, byteOffset, byteOffset + length)) return;
-      }
+      if (copies && raw !== null && out.copyText(raw as Uint8Array)) return PLAIN;
       const value = raw === null ? null : convert(raw);
       const quotes = asText === 'all' || (asText === 'integers' && Number.isSafeInteger(value));
-      if (typeof value === 'string') out.writeJson(value);
-      else write(value === null ? null : quotes ? `"${value}"` : JSON.stringify(value));
+      if (typeof value !== 'string')
+        return write(value === null ? null : quotes ? `"${value}"` : JSON.stringify(value));
+      out.writeJson(value);
+      return OTHER;
     };
   }
 }

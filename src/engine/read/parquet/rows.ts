@@ -1,9 +1,8 @@
-/** The rows of a Parquet file, a few thousand at a time. Each is a JSON object of its values. */
+/** The rows of a Parquet file, a few thousand at a time. Their cells are the JSON texts of their values. */
 import { EMPTY } from '../item-text.js';
-import { OPEN_BRACE } from '../json/look.js';
 import { targeting } from '../mapping/targets.js';
-import { CellLists, type OddRow, type Rows } from '../rows.js';
-import { Output } from '../text/output.js';
+import type { OddRow, Rows } from '../rows.js';
+import { textMemory } from '../spare-memory.js';
 import { refuseChanged } from '../text/source.js';
 import type { OpenedInput } from '../types.js';
 import { Column } from './columns.js';
@@ -13,9 +12,8 @@ import { isText, isWide } from './values.js';
 // Exported here so that both are loaded together, with the first file.
 export { openParquet } from './file.js';
 
-/** A batch ends after this many bytes, unless it is one row, or after this many rows. */
+/** A batch has no more bytes than this, and one for each cell, unless it is one row. */
 const BATCH_BYTES = 256 * 1024;
-const BATCH_ROWS = 8192;
 
 /**
  * All rows in order.
@@ -27,21 +25,14 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
   const file = await openParquet(input);
   try {
     const columns = columnsOf(file, input);
-    const out = new Output(BATCH_BYTES);
-    let before = 0;
-    for (const group of file.groups) {
-      const rows = Number(group.num_rows);
-      if (rows === 0) continue; // its columns may have no pages and no valid offset
-      for (const column of columns) column.begin(group, before);
-      for (let row = 0; row < rows; ) {
-        signal?.throwIfAborted();
-        for (const column of columns) if (column.end <= row) await column.load();
-        const loaded = Math.min(row + BATCH_ROWS, ...columns.map(({ end }) => end));
-        const batch = batchOf(columns, out, row, loaded, before);
-        row += batch.lines.length;
-        yield batch;
-      }
-      before += rows;
+    const rows = file.groups.reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
+    for (let row = 0; row < rows; ) {
+      signal?.throwIfAborted();
+      for (const column of columns) if (column.part.end <= row) await column.load();
+      const batch = batchOf(columns, row);
+      row += batch.lines.length;
+      yield batch;
+      await prepare(columns, row);
     }
   } catch (error) {
     throw signal?.aborted ? error : damaged(input.path, error);
@@ -51,39 +42,51 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
   await refuseChanged(input);
 }
 
-/** A batch of the rows from `first` on of a row group, of which those up to `loaded` may follow. @param before rows in earlier groups */
-function batchOf(
-  columns: readonly Column[],
-  out: Output,
-  first: number,
-  loaded: number,
-  before: number,
-): Rows {
-  const items = new CellLists(loaded - first);
-  const odd: OddRow[] = [];
-  let end = first;
-  do {
-    const start = out.length;
-    let reason: string | undefined;
-    for (const column of columns) {
-      const why = column.append(end, out);
-      reason ??= why;
-    }
-    if (reason !== undefined) odd.push({ number: end - first, cells: [], reason });
-    if (out.length === start) out.write(',');
-    out.bytes[start] = OPEN_BRACE; // in place of the first comma
-    out.write('}');
-    items.push(start, out.length, 0);
-    end++;
-  } while (end < loaded && out.length < BATCH_BYTES);
-  return {
-    ...items.take(),
-    bytes: out.take(),
-    width: 1,
-    lines: Uint32Array.from({ length: end - first }, (_, at) => before + first + at + 1),
-    first: before + first,
+/** Decodes one column after the other while threads work on the rows that are loaded. */
+async function prepare(columns: readonly Column[], row: number): Promise<void> {
+  for (const [index, column] of columns.entries()) {
+    const { first, end } = column.part;
+    if (row - first >= ((end - first) * (index + 1)) / (columns.length + 1)) await column.prepare();
+  }
+}
+
+/** A batch of loaded rows. */
+function batchOf(columns: readonly Column[], first: number): Rows {
+  const width = columns.length;
+  let end = Math.min(...columns.map(({ part }) => part.end));
+  const sizeOf = (): number => columns.reduce((sum, column) => sum + column.size(first, end), 0);
+  for (;;) {
+    const size = sizeOf() + (end - first) * width;
+    if (size <= BATCH_BYTES || end === first + 1) break;
+    end = first + Math.max(1, Math.floor(((end - first) * BATCH_BYTES) / size));
+  }
+  const count = end - first;
+  const odd = oddRows(columns, first, end);
+  const batch: Rows = {
+    bytes: textMemory.take(sizeOf()),
+    starts: new Uint32Array(count * width),
+    ends: new Uint32Array(count * width),
+    kinds: new Uint8Array(count * width),
+    width,
+    lines: Uint32Array.from({ length: count }, (_, at) => first + at + 1),
+    first,
     ...(odd.length > 0 && { odd }),
   };
+  let at = 0;
+  for (const [index, column] of columns.entries()) at = column.copy(first, end, batch, index, at);
+  return batch;
+}
+
+/** Rows that cannot be sent, with the first bad value of each. */
+function oddRows(columns: readonly Column[], first: number, end: number): OddRow[] {
+  const reasons = new Map<number, string>();
+  for (const { part } of columns) {
+    for (const [row, reason] of part.bad) {
+      if (row >= first && row < end && !reasons.has(row)) reasons.set(row, reason);
+    }
+  }
+  const rows = [...reasons].sort(([a], [b]) => a - b);
+  return rows.map(([row, reason]) => ({ number: row - first, cells: [], reason }));
 }
 
 /** The columns, which know how their values go into items. */

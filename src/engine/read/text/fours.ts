@@ -1,5 +1,4 @@
 /** Searches and copies text four bytes at a time. */
-import { isUtf8 } from 'node:buffer';
 
 export const QUOTE = 0x22;
 export const BACKSLASH = 0x5c;
@@ -82,28 +81,19 @@ export function fixed(text: string): Fixed {
 export const writeFixed = ({ view, length }: Fixed, to: DataView, at: number): number =>
   copy(view, 0, length, to, at);
 
-/**
- * Copies text as a JSON string, which takes two more bytes. False if the text must be decoded instead; what was written
- * is then undefined.
- */
-export function copyQuoted(from: DataView, start: number, end: number, to: DataView, at: number): boolean {
-  to.setUint8(at, QUOTE);
-  let target = at + 1;
-  let source = start;
+/** Whether a text has only ASCII; null if JSON escapes some of it. */
+export function isPlain(text: DataView, start: number, end: number): boolean | null {
+  let at = start;
   let all = 0;
-  for (const last = end - 4; source <= last; source += 4, target += 4) {
-    const bytes = from.getInt32(source, true);
-    if (special(bytes) !== 0) return false;
+  for (const last = end - 4; at <= last; at += 4) {
+    const bytes = text.getInt32(at, true);
+    if (special(bytes) !== 0) return null;
     all |= bytes;
-    to.setInt32(target, bytes, true);
   }
-  for (; source < end; source++) {
-    const byte = from.getUint8(source);
-    if (byte < 0x20 || byte === QUOTE || byte === BACKSLASH) return false;
+  for (; at < end; at++) {
+    const byte = text.getUint8(at);
+    if (mustEscape(byte)) return null;
     all |= byte;
-    to.setUint8(target++, byte);
   }
-  to.setUint8(target, QUOTE);
-  if ((all & HIGH) === 0) return true;
-  return isUtf8(new Uint8Array(from.buffer, from.byteOffset + start, end - start));
+  return (all & HIGH) === 0;
 }

@@ -1,8 +1,8 @@
 /** Writes UTF-8 piece by piece, into memory that is reused. */
-
+import { isUtf8 } from 'node:buffer';
 import { jsonString } from '../json/text.js';
 import { textMemory } from '../spare-memory.js';
-import { copyQuoted, mustEscape, QUOTE, viewOf } from './fours.js';
+import { isPlain, mustEscape, QUOTE, viewOf } from './fours.js';
 
 /** A longer text is written by Node. */
 const SHORT = 48;
@@ -68,10 +68,16 @@ export class Output {
   }
 
   /** Copies text as a JSON string. False, and nothing is written, if it must be decoded instead. */
-  copyText(source: DataView, start: number, end: number): boolean {
-    this.reserve(end - start + 2);
-    if (!copyQuoted(source, start, end, this.view, this.length)) return false;
-    this.length += end - start + 2;
+  copyText(text: Uint8Array): boolean {
+    this.reserve(text.length + 2);
+    const { bytes, view } = this;
+    const start = this.length + 1;
+    const end = start + text.length;
+    bytes.set(text, start);
+    const isAscii = isPlain(view, start, end);
+    if (isAscii === null || !(isAscii || isUtf8(text))) return false;
+    bytes[start - 1] = bytes[end] = QUOTE;
+    this.length = end + 1;
     return true;
   }
 
