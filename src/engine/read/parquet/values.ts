@@ -109,9 +109,10 @@ function unscaled(raw: Raw): bigint {
 
 /** A number as far as a double holds it with certainty, text beyond. */
 export function exactNumber(digits: bigint, decimals: number): JsonValue {
+  if (decimals === 0 && Number.isSafeInteger(Number(digits))) return Number(digits);
   const text = decimalText(digits, decimals);
-  if (decimals === 0) return Number.isSafeInteger(Number(digits)) ? Number(digits) : text;
-  return String(digits < 0n ? -digits : digits).length <= EXACT_DIGITS ? Number(text) : text;
+  const isExact = decimals !== 0 && String(digits < 0n ? -digits : digits).length <= EXACT_DIGITS;
+  return isExact ? Number(text) : text;
 }
 
 function decimalText(unscaled: bigint, decimals: number): string {
