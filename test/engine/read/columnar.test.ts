@@ -26,10 +26,10 @@ const errorOf = (promise: Promise<unknown>): Promise<ProfilesError> =>
   );
 
 describe('workbooks', () => {
-  it('a sheet without identifiers is an error that names the next sheet', async () => {
+  it('a sheet without identifiers is an error that names the other sheets', async () => {
     const error = await errorOf(reading('people.xlsx', { kind: 'companies' }));
     const otherwise = { kind: 'companies' };
-    expect(error.problem).toMatchObject({ code: 'rows_in_sheet', sheet: 'Companies 2024', otherwise });
+    expect(error.problem).toMatchObject({ code: 'rows_in_sheet', sheets: ['Companies 2024'], otherwise });
     const { problem } = await errorOf(reading('people.xlsx', { kind: 'companies', sheet: '1' }));
     expect(problem?.code).toBe('no_identifier');
   });
