@@ -221,8 +221,8 @@ const recordOf = (
   { offset: _, rejected: _r, more = [], ...request }: SavedRequest,
   index: number,
 ): RequestRecord => ({
-  ...UNTRIED,
   ...request,
+  ...UNTRIED,
   ...{ more, seq: index + 1, parent: null },
   ...{ left_out: 0, left_out_by: null, overtaken: 0, doubtful: 0 },
   ...{ state: 'withdrawn', reason: 'planned' },

@@ -15,7 +15,7 @@ import { sameScope } from '../state/access.js';
 import { HISTORY_KEPT_MS } from '../state/history.js';
 import type { PlannedRequests, StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
-import { keepPlaces, storeOptions } from './recorded.js';
+import { storeOptions } from './recorded.js';
 import type { Session } from './session.js';
 import { failedOf, retriesOf } from './summary.js';
 
@@ -51,8 +51,11 @@ export function addRetries({ requests, canary, failed }: Session, sends: boolean
 export async function reopen(session: Session, run: StoredRun, retries: RequestRecord[]): Promise<void> {
   const { deps, options, began, scanned, canary } = session;
   const { state } = deps;
+  const places = (scanned?.inputs ?? [])
+    .map(({ opened }, index) => [index, opened.location] as [number, string])
+    .filter(([index, location]) => run.inputs[index]?.location !== location);
   // Without rows, there are no values: what is stored stays.
-  const { rules, byKind, where } = scanned ? await storeOptions(state, run.run, options) : began;
+  const { rules, byKind, where } = scanned ? await storeOptions(state, run.run, options, places) : began;
   const outcomes = options.outcomes ?? began.outcomes ?? null;
   // Its paths stay as they were recorded: without the signatures of addresses.
   const kept = { paths: began.paths ?? [], canary, outcomes, failed: false };
@@ -61,8 +64,6 @@ export async function reopen(session: Session, run: StoredRun, retries: RequestR
     requests: retries,
     stays: scanned === null,
   });
-  const locations = scanned?.inputs.map(({ opened }) => opened.location);
-  if (locations) await keepPlaces(run, locations, state);
 }
 
 /**

@@ -12,7 +12,6 @@ import type { Condition, MappingRules } from '../options/mapping-rules.js';
 import type { ImportOptions } from '../options.js';
 import type { PlannedInput } from '../plan/plan.js';
 import type { SavedPlan } from '../plan/saved-plan.js';
-import { notSpooled } from '../read/index.js';
 import type { StoredRun } from '../state/runs.js';
 import type { State } from '../state/state.js';
 import { folderAdvice } from '../util/file-trouble.js';
@@ -91,47 +90,29 @@ export const recordedInRun = ({ run, item_format, inputs }: StoredRun): Recorded
   },
 });
 
-/** Files of pairs in the private folder of a run: a digest and its value; the index of an input and where it is. */
-const VALUES_FILE = 'values.json';
-const PLACES_FILE = 'inputs.json';
+/** The file in the private folder of a run: what this machine alone knows of it. */
+const KEPT_FILE = 'values.json';
+
+interface Kept {
+  /** The private values, each with its digest. */
+  values: [digest: string, value: string][];
+  /** Where inputs are by now, by index, as far as that differs from the run. */
+  places: [index: number, location: string][];
+}
 
 /** Empty if this machine does not have the file, or only a part of it. */
-function keptPairs<K, V>({ spools }: Pick<State, 'spools'>, run: string, file: string): Map<K, V> {
+function keptOf({ spools }: Pick<State, 'spools'>, run: string) {
   try {
-    return new Map(JSON.parse(spools.read(run, file)) as [K, V][]);
+    const { values, places } = JSON.parse(spools.read(run, KEPT_FILE)) as Kept;
+    return { values: new Map(values), places: new Map(places) };
   } catch {
-    return new Map();
+    return { values: new Map<string, string>(), places: new Map<number, string>() };
   }
-}
-
-/** Does nothing without pairs. @param failed makes the error if they cannot be written */
-async function keepPairs(
-  { spools }: Pick<State, 'spools'>,
-  [run, name]: [run: string, name: string],
-  pairs: [unknown, string][],
-  failed: (file: string, error: Error) => Error,
-): Promise<void> {
-  if (pairs.length === 0) return;
-  const file = join(spools.folder(run), name);
-  await replaceFile(file, JSON.stringify(pairs)).catch((error: Error) => {
-    throw failed(file, error);
-  });
-}
-
-/** Records where the inputs of a run are on this machine, so that they are named once. @param locations by index */
-export async function keepPlaces(
-  { run, inputs }: StoredRun,
-  locations: readonly string[],
-  state: Pick<State, 'spools'>,
-): Promise<void> {
-  const moved = [...locations.entries()].filter(([index, location]) => inputs[index]?.location !== location);
-  const failed = (file: string, error: Error) => notSpooled('the places of the inputs', file, error);
-  await keepPairs(state, [run, PLACES_FILE], moved, failed);
 }
 
 /** Where the inputs of a run are on this machine, by index, as far as that differs from the run. */
 export const placesOf = (state: Pick<State, 'spools'>, { run }: Recorded): Map<number, string> =>
-  keptPairs(state, run, PLACES_FILE);
+  keptOf(state, run).places;
 
 type Stored = Pick<StoredRun, 'options'>;
 type What = 'set' | 'where';
@@ -201,21 +182,29 @@ export function conditionsOf(
 export const hasSets = ({ options }: Stored): boolean =>
   valuesOf(options as ImportOptions).sets!.some((set) => set.length > 0);
 
-/** Writes the private values, so that this machine does not ask for them again. @returns the options as the state has them @throws StateError */
+/**
+ * Writes the private values, so that this machine does not ask for them again.
+ * @param places the inputs that this machine has elsewhere, so that they are named once
+ * @returns the options as the state has them
+ * @throws StateError
+ */
 export async function storeOptions(
   state: State,
   run: string,
   options: ImportOptions,
+  places: Kept['places'] = [],
 ): Promise<ImportOptions> {
-  const values: [digest: string, value: string][] = [];
+  const values: Kept['values'] = [];
   const stored = replaceValues(options, (...value) => {
     const digest = digestOf(state.secret, ...value);
     values.push([digest, value[2]]);
     return digest;
   });
-  await keepPairs(state, [run, VALUES_FILE], values, (file, error) => {
-    const message = `cannot save constant values and conditions to ${file}: ${error.message}`;
-    return new StateError(message, { ...folderAdvice(error), cause: error });
+  if (values.length + places.length === 0) return stored;
+  const file = join(state.spools.folder(run), KEPT_FILE);
+  await replaceFile(file, JSON.stringify({ values, places } satisfies Kept)).catch((error: Error) => {
+    const message = `cannot save constant values, conditions, and places of inputs to ${file}: ${error.message}`;
+    throw new StateError(message, { ...folderAdvice(error), cause: error });
   });
   return stored;
 }
@@ -230,7 +219,7 @@ export function restoreOptions(
   { run, options }: StoredRun,
   given: Repeated = {},
 ): ImportOptions {
-  const kept = keptPairs<string, string>({ spools }, run, VALUES_FILE);
+  const kept = keptOf({ spools }, run).values;
   const { sets, where } = given;
   const values: Value[] = [
     ...(sets ?? []).flat().map(([key, value]): Value => ['set', key, value]),

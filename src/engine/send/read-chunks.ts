@@ -7,8 +7,9 @@ import type { SendOptions } from '../options.js';
 import type { Comparison } from '../plan/compare.js';
 import { measure, type RequestTotals, type Scanned, volumeOf } from '../plan/plan.js';
 import { buildItems, itemMemory, type Pool, refuseChanged } from '../read/index.js';
-import { type Chunk, serialize } from './chunk.js';
+import type { Chunk } from './chunk.js';
 import { type ChunkRules, type InputBatch, type Limits, splitIntoChunks } from './chunker.js';
+import { prepare } from './request-record.js';
 
 export interface ChunkDeps {
   options: Pick<SendOptions, 'canary'>;
@@ -111,11 +112,11 @@ export async function countRequests(
       if (chunk.ends.length === 0 || chunk.rejected !== null) continue;
       canary = null;
       limits.items = most;
-      const { body, items, merged } = serialize(chunk);
+      const { content } = prepare(chunk);
       total.requests++;
-      total.bytes += body.length;
-      total.merged += merged;
-      total.items.set(kind, (total.items.get(kind) ?? 0) + items);
+      total.bytes += content.bytes;
+      total.merged += content.merged;
+      total.items.set(kind, (total.items.get(kind) ?? 0) + content.rows);
     }
   }
   return total;

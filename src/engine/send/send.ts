@@ -14,11 +14,10 @@ import type { Clock } from '../util/clock.js';
 import { formatDuration } from '../util/duration.js';
 import { count } from '../util/numbers.js';
 import type { Chunk } from './chunk.js';
-import { deliver } from './deliver.js';
+import { deliver, Searches } from './deliver.js';
 import { follow, otherJobsEnded } from './follow.js';
 import { checkCanary, isCanaryDue } from './next.js';
 import { type DeliverDeps, prepare } from './request-record.js';
-import { Searches } from './search.js';
 
 interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'mostItems' | 'tooLarge' | 'totals'> {
   /** The most items that a request may have. */

@@ -261,6 +261,8 @@ describe('options of a run', () => {
     mkdirSync(join(state.spools.folder('run-1'), 'values.json'));
     const storing = storeOptions(state, 'run-1', secret);
     await expect(storing).rejects.toThrow(StateError);
-    await expect(storing).rejects.toThrow(/cannot save constant values and conditions to .*values\.json/);
+    await expect(storing).rejects.toThrow(
+      /cannot save constant values, conditions, and places of inputs to .*values\.json/,
+    );
   });
 });
