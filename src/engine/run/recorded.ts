@@ -169,7 +169,7 @@ export function conditionsOf(
   run: string,
   { options }: Stored,
 ): Condition[] | null {
-  const kept = keptPairs<string, string>({ spools }, run, VALUES_FILE);
+  const kept = keptOf({ spools }, run).values;
   const where = valuesOf(options as ImportOptions).where!;
   const found = where.flatMap(([column, is, digest]): Condition[] => {
     const value = kept.get(digest);
