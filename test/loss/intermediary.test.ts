@@ -105,7 +105,7 @@ test.each([
   service.trouble = { submit: () => naming(job) };
   const { code, summary, error, stderr } = await run(SEND);
   expect([code, summary!.status, summary!.rows.rejected], stderr).toEqual([5, 'partial', 0]);
-  expect(error!.message).toBe('some rows were accepted, but the reply names no job to follow');
+  expect(error!.message).toBe('some rows are in no completed job; the warnings say why');
   // Nothing waits for such a job.
   service.trouble = {};
   const again = await run(SEND);

@@ -6,8 +6,7 @@ import type { Refusal } from './wording.js';
 
 /**
  * Whole rows as UTF-8, not yet checked. Plain data: can be posted to a thread, and kept on disk as it is. Each row has
- * `width` cells, one after another; an item of JSON is one cell. Those of
- * Parquet are JSON texts.
+ * `width` cells, one after another; an item of JSON is one cell. Those of Parquet are JSON texts.
  */
 export interface Rows {
   /** In its own ArrayBuffer. */

@@ -78,7 +78,7 @@ describe('what exit code 5 means', () => {
       'some rows were accepted, but the service no longer knows their job',
       { jobs: [aJob({ status: 'unknown' })] },
     ],
-    ['some rows were accepted, but the reply names no job to follow', { jobs: [] }],
+    ['some rows are in no completed job; the warnings say why', { jobs: [] }],
   ])('%s', (words, over) => {
     const summary = aSummary({ status: 'partial', ...over });
     expect(summaryLines(factsAbout(summary), plain)[0]).toMatch(
