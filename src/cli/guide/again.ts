@@ -19,9 +19,9 @@ export interface Answered {
   skipsInvalid: boolean;
 }
 
-/** What to do where no command says the answers. */
+/** What to do where no command says the answers: those for both kinds, or for a key with the sign that is before a value. */
 export const ANSWER_AGAIN = {
-  do: 'no flags say answers for both kinds; to answer again, and save them',
+  do: 'no flags can say these answers; to answer again, and save them',
   again: { plus: ['--guide'] },
 };
 
@@ -42,6 +42,8 @@ function againFor({ flags, mapping, saved, skipsInvalid }: Answered): Changes | 
   const { companies, users, ...all } = mapping;
   if (companies && users) return null;
   const kind = companies ? 'companies' : users ? 'users' : all.kind;
+  const { map = {}, set = {} } = { ...all, ...companies, ...users };
+  if ([...Object.values(map), ...Object.keys(set)].some((key) => key.includes('='))) return null;
   return { without: MAPPED, plus: [...flagsOf({ ...all, kind, ...companies, ...users }), ...plus] };
 }
 

@@ -54,7 +54,8 @@ export async function askAll(
   found: readonly Found[],
   { given, prompter }: { given: Given; prompter: Prompter },
 ): Promise<Answers> {
-  const named = namesFor(found);
+  const named = namesFor(found, true);
+  const namedHere = namesFor(found, false);
   let { zone } = given;
   const types: (ColumnOf & TypeChoice)[] = [];
   let leftOut: readonly ColumnOf[] = [];
@@ -110,13 +111,20 @@ export async function askAll(
         const marker = { text, columns: columns.filter(isSent) };
         const lost = losing(marker, types, found);
         const hint = marker.columns.map((column) => {
-          return `${count(column.cells, 'cell')} of ${named(column)}${lost.includes(column) ? ', which stays text' : ''}`;
+          const { company } = found.find(({ path }) => path === column.path)!;
+          const end = column.column === company ? 'would be left out' : 'stays text';
+          return `${count(column.cells, 'cell')} of ${namedHere(column)}${lost.includes(column) ? `, which ${end}` : ''}`;
         });
         return hint.length === 0
           ? []
           : [{ value: text, label: text, hint: hint.join('; '), isTicked: lost.length === 0 }];
       });
       if (texts.length > 0) nulls = await prompter.tick('Which of these mean that a cell is empty?', texts);
+      for (const one of types) {
+        const text = one.markers.find((marker) => !nulls.includes(marker));
+        if (text !== undefined)
+          prompter.show([`${named(one)} is not converted, because ${quoted(text)} is not treated as empty`]);
+      }
     }
   }
   return { leftOut, keys, types, zone, nulls };
@@ -147,13 +155,20 @@ function aboutColumn({ column, key, values, filled, rows }: Columns, keys: KeySt
 
 type Named = (column: ColumnOf) => string;
 
-/** Columns of several inputs are named with the kind of their rows, or with the input if that is not enough. */
-function namesFor(found: readonly Found[]): Named {
+/**
+ * Columns of several inputs are named with the kind of their rows, or with the input if that is not enough.
+ * @param isForAll whether what is asked holds for all inputs of the kind that have the column
+ */
+function namesFor(found: readonly Found[], isForAll: boolean): Named {
   if (found.length === 1) return ({ column }) => column;
   const isOnePerKind = new Set(found.map(({ kind }) => kind)).size === found.length;
   return ({ path, column }) => {
-    const kind = found.find((one) => one.path === path)!.kind;
-    return `${isOnePerKind ? kind : path}: ${column}`;
+    const { kind } = found.find((one) => one.path === path)!;
+    const having = found.filter((one) => {
+      const isAlike = isForAll && one.kind === kind && one.named.some((each) => each.column === column);
+      return one.path === path || isAlike;
+    });
+    return `${isOnePerKind ? kind : having.map((one) => one.path).join(', ')}: ${column}`;
   };
 }
 

@@ -189,7 +189,7 @@ export function suggestedAnswers(found: readonly Found[], { zone }: Given) {
     return others.length === 0 || needing.length === 0
       ? []
       : [
-          `${JSON.stringify(text)} is not taken for empty: that would empty ${others.join(' and ')}, so ${needing.join(', ')} is not converted`,
+          `${JSON.stringify(text)} is not treated as empty, because that would empty ${others.join(' and ')}; ${needing.join(' and ')} ${needing.length === 1 ? 'is' : 'are'} not converted`,
         ];
   });
   const answers: Answers = { leftOut: [], keys: null, types, zone, nulls };

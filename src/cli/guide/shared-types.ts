@@ -19,8 +19,8 @@ export interface Unlike {
 type Misfits = (path: string, tries: readonly Try[]) => Promise<(string | null)[]>;
 
 export function unlikeText({ column, type, path, misfit }: Unlike): string {
-  const fits = `${type} fits ${path}, but not ${JSON.stringify(misfit.text)} in ${misfit.path}`;
-  return `${column} is not converted, because no type fits all files: ${fits}; to convert it, import the files one by one`;
+  const fits = `${type} fits ${path}, but would reject or change ${JSON.stringify(misfit.text)} in ${misfit.path}`;
+  return `${column} is not converted, because no type fits all files: ${fits}; to convert it, import the files one at a time`;
 }
 
 const isNumeric = (type: string | null): boolean => type === 'integer' || type === 'number';

@@ -58,10 +58,14 @@ export function identify(columns: readonly string[], asked: Asked): Identity {
       hint: 'an item is an object, such as {"company_id": "c1", "name": "Acme"}',
     });
   }
-  const idOf = (kind: Kind): string | undefined =>
-    find(columns, namesOf(kind, { ...asked, id: undefined }), kind, ID_FIELD[kind], asked);
+  const idOf = (kind: Kind, rows = kind): string | undefined =>
+    find(columns, namesOf(kind, { ...asked, id: undefined }), kind, ID_FIELD[kind], asked, rows);
   // A kind that was requested needs no other identifier than the one that was.
-  const detected = asked.kind === undefined ? DETECTED.filter((one) => idOf(one) !== undefined) : [];
+  const isUsers = asked.kind === undefined && idOf('users') !== undefined;
+  const detected =
+    asked.kind === undefined
+      ? DETECTED.filter((one) => idOf(one, isUsers ? 'users' : one) !== undefined)
+      : [];
   const mapped = detected.length > 1 ? kindOfMapping(columns, asked) : undefined;
   const kind = asked.kind ?? mapped ?? detected[0];
   if (kind === undefined) return withoutId(kind, columns, asked);
@@ -129,13 +133,17 @@ export const givenNames = (asked: GivenIds): string[] =>
 
 const rulesOf = (kind: Kind, { rules, byKind }: Asked): MappingRules => byKind?.[kind]?.rules ?? rules;
 
-/** The column that was named; otherwise one with the field's name, or a similar one. */
+/**
+ * The column that was named; otherwise one with the field's name, or a similar one.
+ * @param rows what the rows are: those of users name their companies, too
+ */
 function find(
   columns: readonly string[],
   names: readonly Name[],
   kind: Kind,
   field: IdField,
   asked: Asked,
+  rows = kind,
 ): string | undefined {
   const given = names.flatMap(([, name]) => (name === undefined ? [] : columnIn(columns, name)));
   const exact = [...given, field].find((name) => columns.includes(name));
@@ -147,7 +155,7 @@ function find(
   if (other === undefined) return column;
   throw new UsageError(`${asked.path}: "${column}" and "${other}" may both be the ${field}`, {
     hint: 'say which one it is, or exclude the other',
-    problem: { code: 'names_alike', path: asked.path, kind, field, columns: [column!, other] },
+    problem: { code: 'names_alike', path: asked.path, kind: rows, field, columns: [column!, other] },
   });
 }
 
