@@ -39,11 +39,11 @@ export type Problem =
   /** No encoding has this label. */
   | { code: 'unknown_encoding'; label: string }
   /** Bytes that are not valid in the encoding; `suggestions` are other encodings, the likeliest first. */
-  | { code: 'wrong_encoding'; suggestions: EncodingSuggestion[] }
+  | { code: 'wrong_encoding'; path: string; suggestions: EncodingSuggestion[] }
   /** An option of the CSV dialect; `wrong` is the rest of a sentence that begins with the option and its value. */
   | { code: 'bad_dialect'; option: DialectOption; value: string; wrong: string }
   /** There are lines above the header, such as a title. */
-  | { code: 'title_above_header'; lines: number }
+  | { code: 'title_above_header'; path: string; lines: number }
   /** Two columns have the same name. */
   | { code: 'duplicate_column'; column: string }
   /** The content does not have the format that was given; `likely` is the format that it seems to have. */

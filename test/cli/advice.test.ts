@@ -75,7 +75,7 @@ test('percentages without their sign are explained', () => {
 
 test('the command for a file can be pasted with any file name and settings', () => {
   const other: Problem = { code: 'other_delimiter', path: '-a.csv', delimiter: ';' };
-  expect(wordsOf(other, typedAs('import b.csv --id Mail --region eu')).hint).toBe(
+  expect(wordsOf(other, typedAs('import --id Mail --region eu -- -a.csv')).hint).toBe(
     'if ";" separates its columns:\n  profiles import --id Mail --delimiter \';\' --region eu -- -a.csv',
   );
 });
@@ -94,7 +94,9 @@ test('doctor does not advise doctor', () => {
 });
 
 test('if nothing is recognized, the hint asks for encoding and format', () => {
-  expect(wordsOf({ code: 'wrong_encoding', suggestions: [] }).hint).toContain('with --encoding');
+  expect(wordsOf({ code: 'wrong_encoding', path: 'a.csv', suggestions: [] }).hint).toContain(
+    'with --encoding',
+  );
   expect(wordsOf({ code: 'wrong_format', likely: null }).hint).toBe('name the format with --format');
   expect(wordsOf({ code: 'rule_for_identifier', rule: 'types', column: 'id' }).message).toBe(
     '--type id: an identifier is always text',

@@ -1,7 +1,8 @@
 /** What helps with problems of inputs, columns, and cells: hints with the flags for them. */
 
-import { ID_FIELD, SOME_ZONE } from '../../engine/model.js';
+import { ID_FIELD, type Kind, SOME_ZONE } from '../../engine/model.js';
 import type { ColumnRule, Reading } from '../../engine/problems.js';
+import { forOne } from './apart.js';
 import type { Commands } from './commands.js';
 import type { Call, Dictionary, Line, Words } from './hint.js';
 import { shellWord } from './shell.js';
@@ -91,13 +92,13 @@ function asStored(type: string): string {
 const wrong = (message: string, hint?: string | Line): Words => ({ message, ...(hint && { hint }) });
 
 export const INPUT_WORDS = {
-  wrong_encoding: ({ suggestions }) => {
+  wrong_encoding: ({ path, suggestions }, commands) => {
     if (suggestions.length === 0)
       return 'name the encoding of the file with --encoding, or export the file as UTF-8';
-    const commands = suggestions.map(({ encoding, line }) => {
-      return { do: `for ${line}`, again: { plus: ['--encoding', encoding] } };
+    const readings = suggestions.map(({ encoding, line }) => {
+      return { do: `if the line is "${line}"`, again: { plus: ['--encoding', encoding] } };
     });
-    return ['choose the encoding in which the line reads right', ...commands];
+    return ['choose the encoding in which the line reads correctly', ...forOne(path, readings, commands)];
   },
   bad_dialect: ({ option, value, wrong: why }) => wrong(`--${option}: ${JSON.stringify(value)} ${why}`),
   wrong_format: ({ likely: format }) =>
@@ -110,14 +111,33 @@ export const INPUT_WORDS = {
       : `read another sheet: ${flag('sheet', other)}`,
   other_sheets: ({ others }) => `choose one with --sheet, such as ${flag('sheet', others[0]!)}`,
 
-  other_delimiter: ({ path, delimiter }) => ({
-    do: `if "${typable(delimiter)}" separates its columns`,
-    again: { paths: [path], plus: ['--delimiter', typable(delimiter)] },
-  }),
+  title_above_header: ({ path, lines }, commands) => {
+    const again = { plus: ['--skip-lines', String(lines)] };
+    return forOne(path, [{ do: 'to leave out what is above it', again }], commands);
+  },
+  other_delimiter: ({ path, delimiter }, commands) => {
+    const again = { plus: ['--delimiter', typable(delimiter)] };
+    return forOne(path, [{ do: `if "${typable(delimiter)}" separates its columns`, again }], commands);
+  },
+  kind_ambiguous: ({ path, user, company }, commands) => {
+    const by = (kind: Kind, id: string, more: readonly string[] = []) => {
+      const without = ['--id', '--user-id', ...more];
+      return { command: 'import', without, plus: ['--kind', kind, '--id', id] };
+    };
+    const readings = [
+      { do: 'if its rows are companies', again: by('companies', company, ['--company-id']) },
+      { do: 'if they are users', again: by('users', user) },
+    ];
+    return forOne(path, readings, commands);
+  },
   kind_unknown: readAs,
   no_identifier: readAs,
   rows_in_array: ({ path, jsonPath, otherwise }, commands) => [
-    { do: `if the rows are in ${jsonPath}`, again: { paths: [path], plus: ['--json-path', jsonPath] } },
+    ...forOne(
+      path,
+      [{ do: `if the rows are in ${jsonPath}`, again: { plus: ['--json-path', jsonPath] } }],
+      commands,
+    ),
     ...(otherwise ? readAs(otherwise, commands) : []),
   ],
   rows_in_sheet: ({ paths, sheets, otherwise }, commands) => [

@@ -5,8 +5,7 @@ import { carryOut } from '../../engine/course.js';
 import { CanaryError, Exit, ProfilesError, StateError } from '../../engine/errors.js';
 import { RunRequests } from '../../engine/model/run-requests.js';
 import type { Summary } from '../../engine/model.js';
-import { type ImportOptions, NUMBERS } from '../../engine/options.js';
-import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
+import type { ImportOptions } from '../../engine/options.js';
 import { checkPlanFile, hashToken, writePlan } from '../../engine/run/plan-file.js';
 import { conditionsOf, hasSets } from '../../engine/run/recorded.js';
 import type { Unsent } from '../../engine/run/rejects-form.js';
@@ -19,7 +18,6 @@ import type { Again } from '../advice/next.js';
 import type { Context } from '../context.js';
 import { inWords } from '../facts/index.js';
 import { whyOf } from '../facts/outcome.js';
-import { flagsOf } from '../guide/again.js';
 import type { Rehearsal } from '../guide/ask.js';
 import type { Report } from '../options/index.js';
 import { whileWaiting } from '../output/display.js';
@@ -28,6 +26,7 @@ import { requireHost, tokenFrom } from '../settings/index.js';
 import type { Ended } from './command.js';
 import { importConfirmation, offerOf } from './confirm.js';
 import { checkFilesDiffer } from './import-options.js';
+import { flagsIn, invalidIn, setIn } from './run-flags.js';
 
 interface More {
   /** Where the plan of a dry run is saved. */
@@ -154,12 +153,6 @@ async function openReport(
   return { hear, end: async (failure: unknown) => write(await session(failure, state)) };
 }
 
-/** The values that a run sets for every item, in the form of `--set`. */
-function setIn({ rules, byKind }: ImportOptions): string[] {
-  const all = [rules, byKind?.companies?.rules, byKind?.users?.rules].flatMap((each) => each?.set ?? []);
-  return [...new Set(all.map((pair) => pair.join('=')))];
-}
-
 /** Plans without a lock, and leaves no trace. @throws UsageError; InputError; InterruptedError */
 export async function rehearse(options: ImportOptions, context: Context): Promise<Rehearsal> {
   const planned = { ...options, dryRun: true, invalid: 'any', outcomes: null } as const;
@@ -240,6 +233,7 @@ function adviseImport(
   const plan = commands.isOf('apply') ? commands.paths[0] : savePlan;
   const plus = [
     ...flags,
+    ...invalidIn(options),
     ...setIn(options).flatMap((pair) => ['--set', pair]),
     ...(plan === undefined ? [] : ['--save-plan', plan]),
   ];
@@ -248,31 +242,4 @@ function adviseImport(
   const otherwise = plan === undefined ? `import ${files} again` : `make a new plan of ${files}`;
   const again = { command: 'import', paths, only: [], plus };
   hinted(error as ProfilesError, [{ do: `restore the old content, or ${otherwise}`, again }, moved]);
-}
-
-/** Null if each kind has its own rules, or a key has `=`, which flags cannot say. */
-function flagsIn(options: ImportOptions): string[] | null {
-  const { kind, where = [], limit, changedOnly, userId, byKind = {} } = options;
-  const [own, other] = Object.values(byKind);
-  const { rules, id, companyId } = { ...options, ...own };
-  if (other || [...rules.map.map(([, key]) => key), ...rules.set.map(([key]) => key)].join('').includes('='))
-    return null;
-  const { map, types, infer, empty, keys, nulls, trim, allowIds, include, exclude } = rules;
-  const mapping: MappingFile = {
-    kind: kind ?? (own && (byKind.companies ? 'companies' : 'users')),
-    ...writtenFacts(options),
-    ...{ id, company_id: companyId, keys, empty, null: nulls && [...nulls], trim },
-    ...{ map: Object.fromEntries(map), include: [...include], exclude: [...exclude] },
-    type: { ...Object.fromEntries(types), ...(!infer && { '*': 'string' }) },
-    allow_id: allowIds && [...allowIds],
-  };
-  const isUsual = options.maxCellBytes === NUMBERS.maxCellBytes.default;
-  return [
-    ...flagsOf(mapping),
-    ...(userId === undefined ? [] : ['--user-id', userId]),
-    ...(isUsual ? [] : ['-o', `max_cell=${options.maxCellBytes}`]),
-    ...where.flatMap((condition) => ['--where', condition.join('')]),
-    ...(limit === undefined ? [] : ['--limit', String(limit)]),
-    ...(changedOnly ? ['--changed-only'] : []),
-  ];
 }

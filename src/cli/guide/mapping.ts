@@ -11,7 +11,9 @@ import { keyStyle, type MappingFile, type MappingSection } from '../../engine/re
 import type { AnySource } from '../../engine/run/sources.js';
 import { noRoom, writeTrouble } from '../../engine/util/file-trouble.js';
 import { replaceFile } from '../../engine/util/replace-file.js';
-import { type Call, type Command, hinted } from '../advice/hint.js';
+import { apart, isTogether } from '../advice/apart.js';
+import type { Commands } from '../advice/commands.js';
+import { type Call, hinted, type Line } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { usage } from '../options/index.js';
@@ -35,17 +37,18 @@ export const canShare = (found: readonly Found[]): boolean => unshared(found) ==
 export const notShared = (found: readonly Identified[]): UsageError =>
   hinted(
     usage(`the identifiers of ${unshared(found)} have different names, which one mapping cannot express`),
-    oneByOne(found),
+    (commands) => oneByOne(found, 'import these files one at a time', commands),
   );
 
 /** An import for each input. */
-function oneByOne(found: readonly Identified[]): Command {
-  const without = ['--write-mapping', '--force', '--guide', '--json', '--kind', '--id'];
+function oneByOne(found: readonly Identified[], what: string, commands: Commands): Line {
+  if (isTogether(commands)) return 'import these files one at a time, each with the flags for its columns';
+  const without = ['--guide', '--json', '--kind', '--id', '--user-id', '--company-id'];
   const [first, ...or] = found.map(({ path, kind, id, company }): Call => {
     const plus = ['--kind', kind, '--id', id, ...(company === null ? [] : ['--company-id', company])];
-    return { again: { command: 'import', paths: [path], without, plus } };
+    return { again: apart({ command: 'import', paths: [path], without, plus }, commands) };
   });
-  return { do: 'import these files one by one', ...first!, or };
+  return { do: what, ...first!, or };
 }
 
 /**
@@ -192,19 +195,19 @@ export async function withBeside(
   const sources = await sourcesOf(paths, context);
   const beside = mappingBeside(sources, context.cwd);
   const { hint } = errorWords(error, context.commands);
-  const others = hint === undefined ? [] : [hint];
-  const advice =
-    beside === null
-      ? OPEN.includes(code ?? '') && (await apart(sources, options, context))
-      : [{ do: `if ${beside} is for it`, again: { plus: ['--mapping', beside] } }, ...others];
-  return advice ? hinted(error, advice) : error;
+  const each = OPEN.includes(code ?? '') ? await eachApart(sources, options, context) : null;
+  const other = each ?? hint;
+  const others = other === undefined ? [] : [other];
+  if (beside !== null)
+    others.unshift({ do: `if ${beside} is for it`, again: { plus: ['--mapping', beside] } });
+  return others.length > 0 ? hinted(error, others) : error;
 }
 
 /** More commands would fill a screen. */
 const MOST_FILES = 10;
 
 /** An import for each of several files; null if a mapping can be for all, or if one of them cannot be opened. */
-async function apart(sources: readonly AnySource[], options: LookOptions, context: Context) {
+async function eachApart(sources: readonly AnySource[], options: LookOptions, context: Context) {
   const files = sources.filter(({ from }) => from === 'file');
   if (files.length < 2 || files.length < sources.length || files.length > MOST_FILES) return null;
   return whileReading(context, async (reader) => {
@@ -213,8 +216,8 @@ async function apart(sources: readonly AnySource[], options: LookOptions, contex
     const found = inputs.opened.map(({ path, kind, idColumn: id, companyIdColumn: company }) => {
       return { path, kind, id, company };
     });
-    const what = 'if their rows are what these say, import the files one by one';
-    return unshared(found) === undefined ? null : { ...oneByOne(found), do: what };
+    const what = 'if these commands describe the files, import them one at a time';
+    return unshared(found) === undefined ? null : oneByOne(found, what, context.commands);
   }).catch(() => null); // the first error stands, whatever is wrong with the others
 }
 

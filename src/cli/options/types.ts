@@ -102,7 +102,10 @@ export const BOUND_TYPE = type(
     if (/^\d+$/.test(given) && Number.isSafeInteger(Number(given))) return { rows: Number(given) };
     throw wrong(setting, given, 'a number of rows or a percentage', `${setting} 10 or ${setting} 2%`);
   },
-  { pattern: PERCENTAGE, form: 'must be a number of rows or a percentage, like 10 or 2%' },
+  {
+    ...{ pattern: PERCENTAGE, form: 'must be a number of rows or a percentage, like 10 or 2%' },
+    write: (bound) => ('rows' in bound ? String(bound.rows) : `${bound.percent}%`),
+  },
 );
 
 /** A time zone by its IANA name. */

@@ -47,7 +47,9 @@ export async function* openInputs(
     });
   }
   for (const path of recorded || deps.records ? [] : options.paths) {
-    const files = await leftOutOf(path, deps);
+    const named = sources.map((one) => ('location' in one ? one.location : null));
+    const isLeftOut = (name: string): boolean => !named.includes(resolve(deps.cwd, path, name));
+    const files = (await leftOutOf(path, deps)).filter(isLeftOut);
     const few = files.length > MOST_LEFT_OUT ? [...files.slice(0, MOST_LEFT_OUT), '…'] : files;
     const message = `${path}: archives and older workbooks in a folder are left out: ${few.join(', ')}`;
     if (files.length > 0) yield { type: 'warning', message };

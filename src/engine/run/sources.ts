@@ -62,7 +62,7 @@ export async function expandInputs(paths: readonly string[], deps: SourceDeps): 
     if (!('location' in source)) continue;
     const place = JSON.stringify([source.location, source.from === 'zip' && source.member]);
     if (seen.has(place)) {
-      const sentence = `${source.path} is named more than once, also as part of a folder or a pattern`;
+      const sentence = `${source.path} is listed more than once, directly or through a folder or pattern`;
       throw new UsageError(sentence, { hint: 'name each file once' });
     }
     seen.add(place);

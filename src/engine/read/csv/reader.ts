@@ -148,6 +148,6 @@ function titleAbove(
     file: options.path,
     line: header?.line ?? 1,
     hint: `remove the ${lines === 1 ? 'line' : `${lines} lines`} above it`,
-    problem: { code: 'title_above_header', lines },
+    problem: { code: 'title_above_header', path: options.path, lines },
   });
 }

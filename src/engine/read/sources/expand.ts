@@ -113,8 +113,9 @@ const LEFT_OUT = /^[^.].*\.(?:xls|xlsb|ods|zip)$/i;
 
 /** Files of a folder that an import of it leaves out, although they may have rows; none for what is no folder. */
 export async function leftOutOf(path: string, { cwd }: Pick<Where, 'cwd'>): Promise<string[]> {
-  const names = await readdir(resolve(cwd, path)).catch(() => []);
-  return names.filter((name) => LEFT_OUT.test(name)).sort(byName);
+  const found = await readdir(resolve(cwd, path), { withFileTypes: true }).catch(() => []);
+  const files = found.filter((one) => !one.isDirectory() && LEFT_OUT.test(one.name));
+  return files.map(({ name }) => name).sort(byName);
 }
 
 const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);

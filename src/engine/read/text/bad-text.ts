@@ -30,7 +30,7 @@ export async function badText(
     hint: isText
       ? advice || 'name the encoding of the file, or export it as UTF-8'
       : 'export it as CSV UTF-8 or JSON',
-    problem: isText ? { code: 'wrong_encoding', suggestions } : undefined,
+    problem: isText ? { code: 'wrong_encoding', path, suggestions } : undefined,
   });
 }
 
