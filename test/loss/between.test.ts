@@ -141,6 +141,29 @@ describe('a request waits for an unfinished job that shares an id', () => {
     await send(['u1,new'], 0);
     expect(await unchanged('u1,new')).toBe(1);
   });
+
+  test('the minute goes on in the next session, unless the job was there in between', async () => {
+    const old = await leave(['u1,old'], HOUR_MS);
+    /** What a session says of the job that is answered once, and left as it is asked again. */
+    const session = async (isGone: boolean): Promise<string> => {
+      const stop = new AbortController();
+      let polls = 0;
+      service.trouble.poll = () => {
+        if (++polls === 2) stop.abort('SIGINT');
+        return isGone ? (exchange) => exchange.reply(404, '{}') : undefined;
+      };
+      const { summary } = await run(`resume ${old.summary!.run!}`, { stop: stop.signal });
+      machine.clock.pass(61_000);
+      return summary!.jobs[0]!.status;
+    };
+    machine.clock.pass(300_000);
+    const open = await session(false);
+    expect(await session(true)).toBe(open);
+    // It is there, though nothing about it has changed: the next minute is a new one.
+    expect(await session(false)).toBe(open);
+    expect(await session(true)).toBe(open);
+    expect(await session(true)).toBe('unknown');
+  });
 });
 
 describe('what may still become another content is not remembered', () => {

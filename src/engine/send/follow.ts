@@ -27,8 +27,12 @@ export interface WatchOptions {
   intervalMs?: number | null;
   /** Monotonic time at which waiting ends with `WaitTimeoutError`. */
   deadlineMs?: number | null;
-  /** A job that answers 404 for a minute is yielded as missing. Without it, a 404 is thrown at once. */
-  forgives404?: true;
+  /**
+   * Records whether a job answers 404, which may be temporary, so that the time that it may do so does not start again in
+   * the next process. Without it, a 404 is thrown at once.
+   * @returns when it first did so, milliseconds since the epoch
+   */
+  missing?: ((job_id: string, isMissing: boolean) => Promise<number>) | undefined;
 }
 
 /** How long a job may answer 404 before it counts as missing (contract §4), milliseconds. */
@@ -55,7 +59,7 @@ export const pollInterval = (ageMs: number): number => Math.min(10_000, Math.max
 export async function* watchJobs(
   client: Client,
   jobs: readonly (string | Job)[],
-  { clock, signal, deadlineMs, intervalMs, forgives404 }: WatchOptions,
+  { clock, signal, deadlineMs, intervalMs, missing }: WatchOptions,
 ): AsyncGenerator<JobSnapshot> {
   /** Unfinished jobs, and their last records. */
   const open = new Map<string, Job | undefined>();
@@ -90,22 +94,23 @@ export async function* watchJobs(
     const since = clock.monotonic();
     const pause = (): Promise<void> =>
       clock.sleep(Math.max(1, intervalMs ?? pollInterval(clock.monotonic() - since)), either);
-    /** The monotonic time of the first 404 since it has answered. */
-    let missingSince: number | null = null;
+    /** The monotonic time of the first 404; null once the job has answered. */
+    let missingSince: number | null | undefined;
     // A known record was read a moment ago, so its first poll can wait.
     if (open.get(id)) await pause();
     for (; open.has(id); await pause()) {
       const job = await poll(client, id, either).catch((error: unknown) => {
-        if (!forgives404 || !(error instanceof ServiceError && error.status === 404)) throw error;
+        if (!missing || !(error instanceof ServiceError && error.status === 404)) throw error;
       });
       if (!job) {
         const now = clock.monotonic();
-        missingSince ??= now;
+        missingSince ??= now - Math.max(0, clock.now() - (await missing!(id, true)));
         if (now - missingSince < MISSING_GRACE_MS) continue;
         snapshots.push({ job_id: id, missing: true });
         open.delete(id);
         return;
       }
+      if (missingSince !== null) await missing?.(id, false);
       missingSince = null;
       const last = open.get(id);
       const isSame =
@@ -180,7 +185,7 @@ export async function follow(records: readonly RequestRecord[], deps: DeliverDep
   }
   const jobs = [...ofJob.values()].map(([record]) => record!.job!);
   const { intervalMs } = deps.options;
-  const how = { clock, signal: stop, intervalMs, forgives404: true } as const;
+  const how = { clock, signal: stop, intervalMs, missing: state.jobs.missing.bind(state.jobs, scope) };
   for await (const seen of watchJobs(client, jobs, how)) {
     const { job_id } = seen;
     for (const record of ofJob.get(job_id)!) {
@@ -244,8 +249,12 @@ export async function otherJobsEnded(kind: Kind, ids: BigUint64Array, deps: Othe
   const open = await state.sends.openJobs(scope, kind, run);
   const jobs = new Map(open.holding(ids).map((job) => [job.job_id, job]));
   const announced = new Set<string>();
-  const how = { clock, signal, deadlineMs, intervalMs: options.intervalMs, forgives404: true } as const;
-  for await (const seen of watchJobs(client, [...jobs.keys()], how)) {
+  const how = { clock, signal, deadlineMs, intervalMs: options.intervalMs };
+  const watching = watchJobs(client, [...jobs.keys()], {
+    ...how,
+    missing: state.jobs.missing.bind(state.jobs, scope),
+  });
+  for await (const seen of watching) {
     const { job_id } = seen;
     const job = jobs.get(job_id)!;
     if (seen.missing) await state.jobs.update(scope, { job_id, status: 'unknown' }, true);

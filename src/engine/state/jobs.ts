@@ -65,6 +65,7 @@ export interface KnownJob {
 interface JobRow extends Omit<KnownJob, 'scope' | 'record'> {
   record: string;
   seconds: number | null;
+  missing_since: string | null;
 }
 
 /** How many past jobs `throughput` uses. */
@@ -78,7 +79,7 @@ export class Jobs {
 
   /** Newest first. */
   async all(): Promise<KnownJob[]> {
-    const rows = await this.access.all<Omit<JobRow, 'seconds'> & Scope>(
+    const rows = await this.access.all<Omit<JobRow, 'seconds' | 'missing_since'> & Scope>(
       `SELECT job_id, kind, account, region, base_url, run, rows, status, submitted_at, seen_at, record
        FROM jobs JOIN scopes USING (scope) ORDER BY submitted_at DESC, job_id`,
     );
@@ -125,7 +126,7 @@ export class Jobs {
       const seconds = isNew ? secondsOf(before, at) : before.seconds;
       await tx.run(
         sql`UPDATE jobs SET status = ${job.status}, record = ${JSON.stringify(record)}, seen_at = ${at},
-            seconds = ${seconds} WHERE ${isJob(scope, job.job_id)}`,
+            seconds = ${seconds}, missing_since = NULL WHERE ${isJob(scope, job.job_id)}`,
       );
       if (!isGone && !isFinal(job.status)) return;
       const isWhole = job.status === 'completed' && !isShort(job, before.rows);
@@ -134,6 +135,23 @@ export class Jobs {
       const end = isWhole ? { completed: before.seen_at } : 'failed';
       await endJob(tx, scope, job.job_id, isGone ? 'gone' : end, now);
     });
+  }
+
+  /**
+   * Records whether a job answers 404.
+   * @returns when it first did so, milliseconds since the epoch
+   */
+  async missing(scope: Scope, job_id: string, isMissing: boolean): Promise<number> {
+    const now = this.access.now();
+    const query = sql`SELECT missing_since FROM jobs WHERE ${isJob(scope, job_id)}`;
+    const [known] = await this.access.all<JobRow>(query);
+    const since = known?.missing_since ?? null;
+    // Usually the job is not missing, and no transaction is needed.
+    if ((since !== null) !== isMissing) {
+      const value = isMissing ? new Date(now).toISOString() : null;
+      await this.access.run(sql`UPDATE jobs SET missing_since = ${value} WHERE ${isJob(scope, job_id)}`);
+    }
+    return since === null ? now : Date.parse(since);
   }
 
   /**
@@ -173,7 +191,7 @@ export async function putJob(
   now: string,
 ): Promise<void> {
   const record = JSON.stringify(job);
-  const seen = { run, kind, rows, status: job.status, record, seen_at: now };
+  const seen = { run, kind, rows, status: job.status, record, seen_at: now, missing_since: null };
   const all = { scope: idOf(scope), job_id: job.job_id, submitted_at: now, ...seen };
   await tx.run(upsertInto('jobs', 'scope, job_id', all, Object.keys(seen)));
 }

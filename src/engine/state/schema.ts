@@ -65,8 +65,8 @@ const TABLES = [
   CREATE INDEX requests_by_parent ON requests (run, parent) WHERE parent IS NOT NULL;
   CREATE INDEX requests_accepted ON requests (run) WHERE state = 'acknowledged';`,
   /**
-   * A job, as it was last seen (`record`, JSON). Written with the answer to its request, and each time it is polled.
-   * Deleted when the sandbox is reset.
+   * A job, as it was last seen (`record`, JSON). `missing_since` is when it first answered 404. Written with the
+   * answer to its request, and each time it is polled. Deleted when the sandbox is reset.
    */
   `CREATE TABLE jobs (
     scope BIGINT NOT NULL REFERENCES scopes,
@@ -79,6 +79,7 @@ const TABLES = [
     submitted_at TEXT NOT NULL,
     seen_at TEXT NOT NULL,
     seconds DOUBLE PRECISION,
+    missing_since TEXT,
     PRIMARY KEY (scope, job_id)
   );
   CREATE INDEX jobs_by_time ON jobs (submitted_at);`,

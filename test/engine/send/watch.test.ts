@@ -19,8 +19,17 @@ type Reply = Partial<Job> | Error;
 /** What a job answers from a time on, milliseconds since the start. */
 type Times = [from: number, reply: Reply][];
 
-/** Follows these jobs. @returns what was yielded, the polls, and when it was over */
-async function followed(jobs: Record<string, Times>, over: Partial<WatchOptions> = {}, known: Job[] = []) {
+interface Following extends Partial<WatchOptions> {
+  /** With a state, in which a job that is missing now was first missed so long ago, milliseconds. */
+  missedFor?: number;
+}
+
+/** Follows these jobs. @returns what was yielded, the polls, when it was over, and what the state was told */
+async function followed(
+  jobs: Record<string, Times>,
+  { missedFor, ...over }: Following = {},
+  known: Job[] = [],
+) {
   const clock = new IdleClock();
   const polls: [id: string, at: number][] = [];
   const client = {
@@ -32,7 +41,12 @@ async function followed(jobs: Record<string, Times>, over: Partial<WatchOptions>
       return { job_id: id, status: 'queued', links: null, ...reply };
     },
   };
-  const options = { clock, ...over };
+  const told: string[] = [];
+  const missing: WatchOptions['missing'] = async (_, isMissing) => {
+    told.push(isMissing ? 'missing' : 'found');
+    return clock.now() - missedFor!;
+  };
+  const options = { clock, ...over, ...(missedFor !== undefined && { missing }) };
   const all = Object.keys(jobs).map((id) => known.find((job) => job.job_id === id) ?? id);
   const seen: string[] = [];
   let failure: unknown = null;
@@ -44,7 +58,7 @@ async function followed(jobs: Record<string, Times>, over: Partial<WatchOptions>
   } catch (error) {
     failure = error;
   }
-  return { seen, polls, failure, end: clock.monotonic() };
+  return { seen, polls, failure, end: clock.monotonic(), told };
 }
 
 const missing = new ServiceError('no such job', { status: 404 });
@@ -54,7 +68,7 @@ type Case = [
   name: string,
   jobs: Record<string, Times>,
   wanted: { seen: string[]; failure?: unknown; end?: number; polls?: unknown },
-  options?: Partial<WatchOptions>,
+  options?: Following,
   known?: Job[],
 ];
 
@@ -130,7 +144,7 @@ test.each<Case>([
       ],
     },
     { seen: ['a completed'], failure: null },
-    { forgives404: true },
+    { missedFor: 0 },
   ],
   [
     'one that lasts makes the job missing',
@@ -141,7 +155,7 @@ test.each<Case>([
       ],
     },
     { seen: ['a queued', 'a missing'], failure: null, end: 80_000 },
-    { forgives404: true, intervalMs: 5_000 },
+    { missedFor: 0, intervalMs: 5_000 },
   ],
   [
     'its time begins again after the job was there',
@@ -154,8 +168,22 @@ test.each<Case>([
       ],
     },
     { seen: ['a queued', 'a completed'] },
-    { forgives404: true, intervalMs: 5_000 },
+    { missedFor: 0, intervalMs: 5_000 },
   ],
+  ...(
+    [
+      [50_000, 10_000],
+      [3_600_000, 0],
+      [-3_600_000, 60_000],
+    ] as const
+  ).map(
+    ([earlier, end]): Case => [
+      `its time goes on from when another process missed it, ${earlier} ms ago by a clock that may have been set`,
+      { a: [[0, missing]] },
+      { seen: ['a missing'], end },
+      { missedFor: earlier, intervalMs: 5_000 },
+    ],
+  ),
   [
     'any other failure is thrown at once, and ends the polls of the others',
     {
@@ -166,10 +194,21 @@ test.each<Case>([
       ],
     },
     { seen: ['a queued', 'b queued'], failure: refused, end: 1_000 },
-    { forgives404: true, intervalMs: 1_000 },
+    { missedFor: 0, intervalMs: 1_000 },
   ],
 ])('%s', async (_name, jobs, wanted, options, known) => {
   expect(await followed(jobs, options, known)).toMatchObject(wanted);
+});
+
+test('a job that answers is told as found: once, and again after it was missing', async () => {
+  const a: Times = [
+    [0, {}],
+    [20_000, missing],
+    [40_000, {}],
+    [60_000, done],
+  ];
+  const { told } = await followed({ a }, { missedFor: 0, intervalMs: 5_000 });
+  expect(told).toEqual(['found', 'missing', 'found']);
 });
 
 test('waiting ends at the deadline, and the error names what is unfinished', async () => {
