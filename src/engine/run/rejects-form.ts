@@ -13,6 +13,7 @@ import { bytesOf, hashesOf } from '../fingerprints/tables.js';
 import type { Format, Kind, RejectedRow } from '../model.js';
 import type { MappingRules } from '../options/mapping-rules.js';
 import {
+  cellType,
   isOrigin,
   type OpenedInput,
   ORIGIN_MEMBER,
@@ -184,7 +185,7 @@ export const isOriginTaken = (rejects: string): boolean =>
   existsSync(originPath(rejects)) &&
   obstacle(originPath(rejects), { name: 'of an import', isOne: isOrigin }) !== null;
 
-/** Shows whether the file is as it was written, so that what is read from it needs no other check. */
+/** Shows whether the file is as it was written. */
 const checksum = (content: object): string =>
   createHash('sha256').update(JSON.stringify(content)).digest('hex');
 
@@ -219,9 +220,11 @@ export async function readOrigin(
   if (bytes === null || !isOrigin(bytes)) return null;
   try {
     const { checksum: written, ...content } = JSON.parse(bytes.toString());
-    const { [ORIGIN_MEMBER]: version, unedited, ...origin } = content;
-    if (origin.run !== run && origin.owner !== run) return null;
-    if (version !== VERSION || written !== checksum(content)) throw new Error('another checksum');
+    if (content.run !== run && content.owner !== run) return null;
+    if (written !== checksum(content)) throw new Error('another checksum');
+    const { originSchema } = await import('./origin-schema.js'); // zod loads slowly
+    const { [ORIGIN_MEMBER]: _, unedited, ...origin } = originSchema.parse(content);
+    for (const [column, type] of origin.reading.rules.types) cellType(type, column);
     return { ...origin, written_at: '', unedited: hashesOf(Buffer.from(unedited, 'base64')) };
   } catch (error) {
     throw new InputError('is not as the import wrote it, so the rejects file beside it cannot be read', {

@@ -209,6 +209,20 @@ describe('threads', () => {
     expect(await outcomeOf(threads())).toEqual(here);
   });
 
+  it.each([
+    ['one more', 0x82],
+    ['less than none', 0x81],
+  ])('refuse a file whose first row group says that it has %s', async (_, byte) => {
+    const path = join(scratch(), 'counts.parquet');
+    const bytes = readFileSync(join(FOLDER, 'snappy.parquet'));
+    expect([...bytes.subarray(65_616, 65_619)]).toEqual([0x16, 0x80, 0x20]); // its rows: 2,048, twice
+    bytes[65_617] = byte;
+    writeFileSync(path, bytes);
+    expect((await errorOf(open(path))).message).toBe(
+      `${path}: the Parquet file is damaged: its numbers of rows do not fit together`,
+    );
+  });
+
   it('refuse a file that is another one than was opened', async () => {
     const path = join(scratch(), 'snappy.parquet');
     copyFileSync(join(FOLDER, 'snappy.parquet'), path);

@@ -57,6 +57,10 @@ export async function openParquet(source: SourceFile): Promise<ParquetFile> {
     const stored = metadata.schema.filter(({ type }) => type !== undefined).length;
     if (stored > MOST_COLUMNS) throw tooManyColumns(path);
     const { row_groups: groups } = metadata;
+    const counts = groups.map(({ num_rows }) => Number(num_rows));
+    const rows = counts.reduce((sum, count) => sum + count, 0);
+    if (counts.some((count) => !(count >= 0)) || rows !== Number(metadata.num_rows))
+      throw new Error('its numbers of rows do not fit together');
     let first = 0;
     const columns = withValues(parquetSchema(metadata).children).map((node) => {
       const column = new FileColumn(node, first, groups);
