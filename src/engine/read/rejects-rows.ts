@@ -40,10 +40,26 @@ export interface Again {
 export const keptColumns = (columns: readonly string[]): number[] =>
   columns.flatMap((column, index) => (column.startsWith(OWN_PREFIX) ? [] : [index]));
 
-/** By how many cells the columns of this program are moved: those of the input have been edited to be more. */
+/** A run as `_profiles_run` names it: a text of another form there is a cell that was moved. */
+const RUN_ID = /^\d{8}-\d{6}-[a-z0-9]{4}$/;
+
+/** By how many cells the run of a longer row, and so each column of this program, is moved: cells were inserted. */
 export function movedBy(row: readonly string[], columns: readonly string[]): number {
-  const more = row.length - columns.length;
-  return more > 0 && row[columns.indexOf(RUN) + more] ? more : 0;
+  const run = columns.indexOf(RUN);
+  if (run < 0) return 0;
+  const places = row.slice(run, run + 1 + row.length - columns.length);
+  return Math.max(
+    places.findIndex((cell) => RUN_ID.test(cell)),
+    0,
+  );
+}
+
+/** Whether a row has surplus cells. Empty ones count, too, unless the run in its place shows that none is moved. */
+export function hasSurplus(row: readonly string[], columns: readonly string[]): boolean {
+  const surplus = row.slice(columns.length);
+  return (
+    surplus.some((cell) => cell !== '') || (surplus.length > 0 && !RUN_ID.test(row[columns.indexOf(RUN)]!))
+  );
 }
 
 /** Hashes of rows as they are in a rejects file: of `JSON.stringify` of the input's cells. @param key hexadecimal */
@@ -63,7 +79,7 @@ export function refusalAgain({ runs, key, unedited }: Again, columns: readonly s
   const [error, run, extra] = [columns.indexOf(ERROR), columns.indexOf(RUN), columns.indexOf(EXTRA)];
   const hashes = rowHashes(key);
   return (row: readonly string[]): string | null => {
-    if (row.length !== columns.length) return null;
+    if (row.length < columns.length || hasSurplus(row, columns)) return null;
     const other = otherRun(row[run], runs);
     if (other !== null) return other;
     // By emptying the cell, the user says that the row is fine as it is.

@@ -2,7 +2,7 @@
 import type { RejectedRow } from '../../model.js';
 import type { Hashes } from '../hashes.js';
 import { TOO_LARGE } from '../items.js';
-import { EXTRA, keptColumns, movedBy, rowHashes } from '../rejects-rows.js';
+import { EXTRA, keptColumns, movedBy, OWN_PREFIX, rowHashes } from '../rejects-rows.js';
 import type { OpenedInput } from '../types.js';
 import { CsvWriter } from './writer.js';
 
@@ -11,19 +11,24 @@ export function quotedCell(cell: string, delimiter: string): string {
   return plain ? cell : `"${cell.replaceAll('"', '""')}"`;
 }
 
-/** A row's cells, one for each column, and its surplus as one cell, or the surplus that an earlier file kept. */
+/** A row's cells, one for each column, and as one cell its surplus, with that which an earlier file kept. */
 export function rejectedCells(
   columns: readonly string[],
   delimiter: string,
 ): (cells: readonly string[]) => { kept: string[]; extra: string } {
   const own = keptColumns(columns);
+  const added = columns.findIndex((column) => column.startsWith(OWN_PREFIX));
   const earlier = columns.indexOf(EXTRA);
+  const asCell = (cells: readonly string[]): string =>
+    cells.some((cell) => cell !== '') ? cells.map((cell) => quotedCell(cell, delimiter)).join(delimiter) : '';
   return (cells) => {
-    const moved = movedBy(cells, columns);
-    const more = moved > 0 ? cells.slice(own.length, own.length + moved) : cells.slice(columns.length);
-    const surplus = more.map((cell) => quotedCell(cell, delimiter));
-    const extra = surplus.length > 0 ? surplus.join(delimiter) : (cells[earlier] ?? '');
-    return { kept: own.map((index) => cells[index] ?? ''), extra };
+    const aligned = [...cells];
+    const moved = aligned.splice(added, movedBy(cells, columns));
+    const extra = [asCell(moved), aligned[earlier] ?? '', asCell(aligned.slice(columns.length))];
+    return {
+      kept: own.map((index) => aligned[index] ?? ''),
+      extra: extra.filter((text) => text !== '').join(delimiter),
+    };
   };
 }
 

@@ -8,7 +8,7 @@ import { As, Converted, type ItemMember, ItemWriter, type Sent } from '../item-w
 import { membersOf, membersText } from '../json/text.js';
 import { keyStyle } from '../mapping/rules.js';
 import type { Role, Target } from '../mapping/targets.js';
-import { refusalAgain } from '../rejects-rows.js';
+import { hasSurplus, refusalAgain } from '../rejects-rows.js';
 import type { Rows } from '../rows.js';
 import type { Output } from '../text/output.js';
 import type { OpenedInput } from '../types.js';
@@ -113,13 +113,12 @@ export class CsvWriter implements RowWriter, Sent {
    */
   refusal(): Refusal | null {
     const { row } = this;
-    const { targets, idColumn, companyIdColumn } = this.#input;
+    const { columns, targets, idColumn, companyIdColumn, isRejects } = this.#input;
     const other = this.#again?.(row.texts());
     if (other) return other;
     if (row.count !== targets.length) {
       if (row.isEmptyFrom(0)) return BLANK;
-      // In a rejects file, the last cells are those of this program: empty ones there say nothing.
-      const isMore = this.#input.isRejects || !row.isEmptyFrom(targets.length);
+      const isMore = isRejects ? hasSurplus(row.texts(), columns) : !row.isEmptyFrom(targets.length);
       const isWrong = row.count < targets.length ? !this.#pads : isMore;
       const cells = row.count === 1 ? 'cell' : 'cells';
       if (isWrong) return `has ${row.count} ${cells}, the header has ${targets.length}`;
