@@ -123,7 +123,9 @@ export function commandsOf(running: Running, isShared = false): Commands {
       if (isPair && added.some(([name, own]) => name === long && partsOf(name, own)[0] === left)) return [];
       return isShared && long === '--set' ? words.map(withoutValue) : words;
     });
-    const more = plus.map((word, at) => (isShared && plus[at - 1] === '--set' ? withoutValue(word) : word));
+    // What somebody typed for an earlier run is for this machine alone.
+    const isOwn = (word = ''): boolean => word === '--set' || word === '--where';
+    const more = plus.map((word, at) => (isShared && isOwn(plus[at - 1]) ? withoutValue(word) : word));
     return { command, flags: [...kept, ...more], paths, isRemoved };
   };
   return {
