@@ -164,8 +164,13 @@ export async function loaded(recorded: StoredRun, state: State, context: Context
   const commands = await commandsFor(recorded, context);
   const { status, finished } = recorded;
   const isBefore = (status === 'crashed' || status === 'running') && !finished;
-  const inputs = rejectsFrom(context.cwd, recorded.inputs);
-  const run = { ...recorded, inputs, summary: isBefore ? null : recorded.summary };
+  const summary = isBefore ? null : recorded.summary;
+  // The rejects file comes from the state, because a session that was resumed may have written it before. If its rows have
+  // been sent since, it is no longer that of the run.
+  const inputs = rejectsFrom(context.cwd, recorded.inputs).map((input, at) => {
+    return summary?.files[at]?.rows.rejected === 0 ? { ...input, rejects_file: null } : input;
+  });
+  const run = { ...recorded, inputs, summary };
   const requests = await state.requests.of(run.run);
   const facts = factsOfRun(run, requests, commands);
   const resume = resumeOf(run, commands);
@@ -178,10 +183,10 @@ export async function loaded(recorded: StoredRun, state: State, context: Context
 function factsOfRun(run: StoredRun, requests: readonly RequestRecord[], commands: Commands): Facts | null {
   const { summary, inputs, status } = run;
   if (summary === null) return null;
-  // The rejects files come from the state, because a session that was resumed may have written them before.
-  const files = summary.files.map((file, at) => {
-    return { ...file, rejects_file: file.rows.rejected > 0 ? (inputs[at]?.rejects_file ?? null) : null };
-  });
+  const files = summary.files.map((file, at) => ({
+    ...file,
+    rejects_file: inputs[at]?.rejects_file ?? null,
+  }));
   const all = new RunRequests(requests);
   const failed = status === 'superseded' ? [] : failedOf(all);
   return factsOf(withJobs({ ...summary, files }, all, inputs), { commands, failed }, { requests });

@@ -2,6 +2,7 @@
 
 import { LockedError } from '../../engine/errors.js';
 import { placeOf, type RequestRecord } from '../../engine/model/requests.js';
+import { RunRequests } from '../../engine/model/run-requests.js';
 import { rangesIn } from '../../engine/model.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { sentLaterReason } from '../../engine/run/outcome.js';
@@ -10,6 +11,7 @@ import { jobsOf } from '../../engine/run/summary.js';
 import { failureReason } from '../../engine/service/names.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import type { HeldLease, State } from '../../engine/state/state.js';
+import { classOf } from '../../engine/states.js';
 import type { Commands } from '../advice/commands.js';
 import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
@@ -121,6 +123,7 @@ async function show(found: recorded.Loaded, context: Context): Promise<void> {
   const { stdout, env, flags, platform } = context;
   const { status, kinds, scope, started_at, ended_at, ended_by } = run;
   const paths = run.inputs.map(({ path }) => path);
+  const all = new RunRequests(requests);
   const { resume, ...record } = recordOf(run, commands);
   const outcomes_file = (run.options as Partial<ImportOptions> | null)?.outcomes ?? null;
   const { causes: _, ...summary } = facts ? documentOf(facts) : {};
@@ -128,7 +131,10 @@ async function show(found: recorded.Loaded, context: Context): Promise<void> {
     ...{ run: run.run, status, kinds, ...scope, started_at, ended_at, resume },
     ...{ next: next.map(({ command }) => command), outcomes_file },
     inputs: run.inputs.map(({ path, kind, digest, rejects_file }) => ({ path, kind, digest, rejects_file })),
-    requests: requests.map(({ job: _job, ...request }) => request),
+    requests: requests.map((r) => {
+      const { job: _job, ...request } = r;
+      return { ...request, state: stateOf(r, all) };
+    }),
     jobs: jobsOf(requests, paths),
     summary: facts && summary,
   };
@@ -143,14 +149,27 @@ async function show(found: recorded.Loaded, context: Context): Promise<void> {
     ...(outcomes_file !== null && { outcomes_file }),
     ...(resume !== null && { resume }),
   };
-  const shown = requests.filter(isShown).map((request) => requestRecord(request, paths));
+  const shown = requests
+    .filter(isShown)
+    .map((request) => requestRecord(request, stateOf(request, all), paths));
   const lines = nextLines(next, stylesOn(stdout, env, flags).bold, platform);
   const steps = lines.length === 0 ? '' : `\n${lines.map((line) => `${line.slice(2)}\n`).join('')}`;
   await print(context, document, fieldsOn(stdout, context, detail, ...shown) + steps);
 }
 
-function requestRecord(request: RequestRecord, paths: readonly string[]): Record<string, unknown> {
-  const { seq, rows, left_out, state, job_id, job } = request;
+/** As it is recorded. Of one that was given up, an earlier request with its rows may have arrived: then they are not unsent. */
+function stateOf(r: RequestRecord, all: RunRequests): string {
+  if (r.state !== 'unsent') return r.state;
+  const { rows } = classOf(all.chainOf(r));
+  return rows === 'submitted' ? 'failed' : rows;
+}
+
+function requestRecord(
+  request: RequestRecord,
+  state: string,
+  paths: readonly string[],
+): Record<string, unknown> {
+  const { seq, rows, left_out, job_id, job } = request;
   const ranges = rangesIn(placeOf(request, paths));
   const isLeftOut = left_out > 0;
   return {

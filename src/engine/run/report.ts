@@ -71,12 +71,12 @@ export async function* report(
     rows: ending.rows,
     requests: requests.all.filter(wasSent).length,
     retries: sum(requests.all, (r) => r.retries),
-    files: inputs.map(({ path, kind, rows }, at) => ({
-      path,
-      kind,
-      rows: { ...rows, rejected: rows.rejected + refusedRows(requests, at) },
-      rejects_file: files[at] ?? null,
-    })),
+    files: inputs.map(({ path, kind, rows }, at) => {
+      const rejected = rows.rejected + refusedRows(requests, at);
+      // A session before may have sent the rows of a file that is recorded.
+      const rejects_file = rejecting || rejected > 0 ? (files[at] ?? null) : null;
+      return { path, kind, rows: { ...rows, rejected }, rejects_file };
+    }),
     // Without those that an error of the state kept from being recorded: these are unsent.
     rejected: session.rejections.slice(0, ending.rows.rejected),
     causes: causes.list(),
