@@ -2,7 +2,7 @@
 
 import type { ImportOptions } from '../../engine/options.js';
 import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
-import { flagsOf } from '../guide/again.js';
+import { flagsOf, isSplit } from '../guide/again.js';
 import { OPTIONS, REJECTING } from '../options/index.js';
 
 /** The values that a run sets for every item, in the form of `--set`. */
@@ -16,8 +16,7 @@ export function flagsIn(options: ImportOptions): string[] | null {
   const { kind, where = [], limit, userId, byKind = {} } = options;
   const [own, other] = Object.values(byKind);
   const { rules, id, companyId } = { ...options, ...own };
-  if (other || [...rules.map.map(([, key]) => key), ...rules.set.map(([key]) => key)].join('').includes('='))
-    return null;
+  if (other || isSplit([...rules.map.map(([, key]) => key), ...rules.set.map(([key]) => key)])) return null;
   const { map, types, infer, empty, keys, nulls, trim, allowIds, include, exclude } = rules;
   const mapping: MappingFile = {
     kind: kind ?? (own && (byKind.companies ? 'companies' : 'users')),

@@ -43,9 +43,12 @@ function againFor({ flags, mapping, saved, skipsInvalid }: Answered): Changes | 
   if (companies && users) return null;
   const kind = companies ? 'companies' : users ? 'users' : all.kind;
   const { map = {}, set = {} } = { ...all, ...companies, ...users };
-  if ([...Object.values(map), ...Object.keys(set)].some((key) => key.includes('='))) return null;
+  if (isSplit([...Object.values(map), ...Object.keys(set)])) return null;
   return { without: MAPPED, plus: [...flagsOf({ ...all, kind, ...companies, ...users }), ...plus] };
 }
+
+/** Whether a flag would split one of these keys at its sign of equality. */
+export const isSplit = (keys: readonly string[]): boolean => keys.some((key) => key.includes('='));
 
 /** The order in which a command says a mapping: what else it says comes behind the kind. */
 const ORDER = 'id company_id map include exclude set keys type empty null trim allow_id'.split(' ');
