@@ -6,7 +6,6 @@ import type { MappingFile } from './mapping/mapping-file.js';
 import type { Mapping, Zones } from './mapping/rules.js';
 
 export * from './cell-hashes.js';
-export { textsIn } from './conversion/found.js';
 export { isMarker, readsAsType } from './conversion/guess.js';
 export { BOOLEAN_TYPES } from './conversion/texts.js';
 export {

@@ -2,7 +2,8 @@
 import { ID_FIELD, type Kind, type RejectedRow } from '../model.js';
 import { Hashes } from './hashes.js';
 import { cleaner } from './identifier.js';
-import { memberOf } from './json/members.js';
+import { memberOf, objectMembers } from './json/members.js';
+import { METADATA } from './mapping/targets.js';
 import type { OpenedInput } from './types.js';
 
 /** Before the identifier. */
@@ -60,6 +61,35 @@ export function idOfItem(items: Buffer, start: number, kind: Kind): string {
     while (items[before] === BACKSLASH) before--;
     if ((end - before) % 2 === 1) return JSON.parse(items.toString('utf8', open, end + 1)) as string;
   }
+}
+
+/**
+ * Reads rows as they are in the file: gives the text in a column or field, undefined if there is none. Of JSON, null is
+ * empty, and any other value is as it is written.
+ * @param others whether to take JSON values that are not texts
+ */
+export function valuesIn(columns: readonly string[], others = true) {
+  const places = new Map(columns.map((column, place) => [column, place]));
+  return (original: RejectedRow['original']): ((column: string) => string | undefined) => {
+    if ('cells' in original) return (column) => original.cells[places.get(column) ?? -1];
+    const flat = objectMembers(String(original.item));
+    const nested = flat.flatMap(([name, json]) => (name === METADATA ? objectMembers(json) : []));
+    const fields = new Map([...nested, ...flat]);
+    return (column) => {
+      const json = fields.get(column);
+      if (json?.startsWith('"')) return JSON.parse(json) as string;
+      return json === 'null' ? '' : others ? json : undefined;
+    };
+  };
+}
+
+/** Reads the texts of some columns or fields; null for one that is empty. */
+export function textsIn(columns: readonly string[], wanted: readonly string[], others = false) {
+  const values = valuesIn(columns, others);
+  return (original: RejectedRow['original']): (string | null)[] => {
+    const valueIn = values(original);
+    return wanted.map((column) => valueIn(column) || null);
+  };
 }
 
 /** The identifier of a row as it is in the file; empty if it has none. */

@@ -22,11 +22,14 @@ export const tooManyColumns = (file: string, line?: number): InputError =>
 export const tooManyKeys = (keys: number): string =>
   `has ${grouped(keys)} keys, more than ${grouped(MOST_COLUMNS)}`;
 
+export const tooManyLevels = (levels: number): string =>
+  `has ${grouped(levels)} levels, more than ${MOST_LEVELS}`;
+
 /** Why a parsed value is rejected, as the rest of a sentence; null if it is not. */
 export function tooDeep(value: unknown): string | null {
   if (typeof value !== 'object') return null; // most values
   const levels = levelsOf(value);
-  return levels > MOST_LEVELS ? `has ${grouped(levels)} levels, more than ${MOST_LEVELS}` : null;
+  return levels > MOST_LEVELS ? tooManyLevels(levels) : null;
 }
 
 const BEYOND = /(?<=^| )has ([\d,]+) (keys|levels), more than ([\d,]+)$/;

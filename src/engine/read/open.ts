@@ -1,10 +1,11 @@
 /** Finds out what an input is before it is read: format, columns, kind, and identifier. */
 import { resolve } from 'node:path';
 import { type Conversion, KINDS } from '../model.js';
-import { PatternFinder, textsIn, undecided } from './conversion/found.js';
+import { PatternFinder, undecided } from './conversion/found.js';
 import { loadConversions } from './conversion/types.js';
 import { binaryFormat, formatOf, originalsIn, textFormat } from './formats.js';
 import { cleaner } from './identifier.js';
+import { textsIn } from './item-text.js';
 import { readRecords } from './records.js';
 import { selectRecords } from './selection.js';
 import { type Head, readHead } from './text/head.js';

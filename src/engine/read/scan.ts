@@ -2,10 +2,11 @@
 
 import type { CellType, FileRows, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
-import { strayDate, textOf } from './conversion/found.js';
+import { strayDate } from './conversion/found.js';
 import { Notes } from './csv/notes.js';
 import { formatOf, placeWord } from './formats.js';
 import { alteredWords, oddWords } from './identifier.js';
+import { valuesIn } from './item-text.js';
 import { constantWarnings } from './mapping/targets.js';
 import { readRecords } from './records.js';
 import type { Rows } from './rows.js';
@@ -100,7 +101,7 @@ export function scanInput(input: OpenedInput, options: ScanOptions): Scanning {
 function refuseStray({ found, columns, path }: OpenedInput, { cause, line, original }: RejectedRow): void {
   // A time that a clock change skips does fit the pattern.
   if (!cause || cause.code === 'zone' || !found?.includes(cause.column)) return;
-  const text = textOf(original, cause.column, columns) ?? '';
+  const text = valuesIn(columns)(original)(cause.column) ?? '';
   throw strayDate(path, { line, text }, cause.column, cause.type);
 }
 

@@ -3,12 +3,11 @@
  * counts them. Imports of all rows skip this step.
  */
 import { InputError } from '../errors.js';
-import type { RejectedRow } from '../model.js';
 import type { Condition } from '../options/mapping-rules.js';
 import { formatOf, originalsIn } from './formats.js';
-import { objectMembers } from './json/members.js';
+import { valuesIn } from './item-text.js';
 import { hasFields } from './mapping/check-rules.js';
-import { columnIn, METADATA, unknownColumn } from './mapping/targets.js';
+import { columnIn, unknownColumn } from './mapping/targets.js';
 import { only, type Rows } from './rows.js';
 import type { OpenedInput, Selection } from './types.js';
 
@@ -45,6 +44,7 @@ export async function* choose(
 ): AsyncGenerator<{ batch: Rows; numbers: number[] }> {
   const { columns, path } = input;
   const originalsOf = (formatOf(input).stored ?? originalsIn)(input);
+  const values = valuesIn(columns);
   const looks = where.length > 0 || absent.length > 0;
   /** Columns in conditions that no item has had so far. None if there is a header. */
   const unseen = new Set(where.flatMap(([column]) => (columns.includes(column) ? [] : [column])));
@@ -55,7 +55,7 @@ export async function* choose(
     const numbers: number[] = [];
     const originals = looks && (left > 0 || unseen.size > 0) ? originalsOf(batch) : null;
     for (let number = 0; number < batch.lines.length && (left > 0 || originals); number++) {
-      const valueIn = originals && valuesIn(originals[number]!, columns);
+      const valueIn = originals && values(originals[number]!);
       for (const column of valueIn ? unseen : []) if (valueIn!(column) !== undefined) unseen.delete(column);
       const late = valueIn && absent.find((column) => valueIn(column) !== undefined);
       if (late) throw lateField(late, path, batch.lines[number]!);
@@ -79,24 +79,6 @@ const lateField = (field: string, file: string, line: number): InputError =>
     line,
     hint: 'import this file by itself',
   });
-
-/** Returns a function that gives the value in a column or field, as it is in the file; undefined if there is none. */
-function valuesIn(
-  original: RejectedRow['original'],
-  columns: readonly string[],
-): (column: string) => string | undefined {
-  if ('cells' in original) return (column) => original.cells[columns.indexOf(column)];
-  const flat = objectMembers(String(original.item));
-  const nested = flat.flatMap(([name, json]) => (name === METADATA ? objectMembers(json) : []));
-  const fields = new Map([...nested, ...flat].map(([name, json]) => [name, textOf(json)]));
-  return (column) => fields.get(column);
-}
-
-/** A JSON value for comparison: a string's text, nothing for null, any other value as it is written. */
-function textOf(json: string): string {
-  if (json.startsWith('"')) return JSON.parse(json) as string;
-  return json === 'null' ? '' : json;
-}
 
 /**
  * Gives each input the conditions on columns that it has. Of JSON, only the first items are known: a condition on a

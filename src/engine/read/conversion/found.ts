@@ -1,6 +1,6 @@
 /** Dates without a pattern: the one pattern that every cell fits, found before the rows are read (contract §3 "Types"). */
 import { InputError } from '../../errors.js';
-import type { CellType, Conversion, RejectedRow } from '../../model.js';
+import type { CellType, Conversion } from '../../model.js';
 import type { MappingRules } from '../../options/mapping-rules.js';
 import type { Problem } from '../../problems.js';
 import { type Evidence, quoted } from '../wording.js';
@@ -129,38 +129,3 @@ export function strayDate(
     problem: { code: 'stray_date', column, type },
   });
 }
-
-/**
- * Reads the texts of some columns from rows as they are in the file; null for an empty one.
- * @param others whether JSON values of other types are read, too
- */
-export function textsIn(
-  columns: readonly string[],
-  wanted: readonly string[] = columns,
-  others = false,
-): (original: RejectedRow['original']) => (string | null)[] {
-  const places = wanted.map((column) => columns.indexOf(column));
-  return (original) => {
-    if ('cells' in original) return places.map((place) => original.cells[place] || null);
-    let item: unknown = original.item;
-    try {
-      if (typeof item === 'string') item = JSON.parse(item);
-    } catch {
-      return wanted.map(() => null);
-    }
-    const { metadata, ...flat } = (item ?? {}) as Record<string, unknown>;
-    const nested = (metadata ?? {}) as Record<string, unknown>;
-    return wanted.map((column) => {
-      const value = Object.hasOwn(flat, column) ? flat[column] : nested[column];
-      if (typeof value === 'string' && value !== '') return value;
-      return others && value !== null && value !== undefined && value !== '' ? JSON.stringify(value) : null;
-    });
-  };
-}
-
-/** The text of one column of a row. */
-export const textOf = (
-  original: RejectedRow['original'],
-  column: string,
-  columns: readonly string[],
-): string | null => textsIn(columns, [column])(original)[0]!;

@@ -4,7 +4,7 @@ import { type Fixed, fixed } from '../text/fours.js';
 import type { OpenedInput } from '../types.js';
 import { MAX_FIELDS } from './fields.js';
 import { COLUMN, ESCAPED, type Members } from './members.js';
-import { jsonString } from './text.js';
+import { jsonString, lossIn } from './text.js';
 
 /** A field, as the last item had it. */
 export interface Field extends Previous {
@@ -12,6 +12,8 @@ export interface Field extends Previous {
   target: Target;
   /** `,"key":` as it is sent. */
   text: Fixed;
+  /** Why its name cannot be sent; null if it can. */
+  half: string | null;
   /** Its name as it was written last. */
   written: Uint8Array;
   /** The last item that had it. */
@@ -87,7 +89,8 @@ export class Fields {
     const target = this.targetOf(name);
     const key = this.keys.get(target.key ?? '') ?? { item: 0 };
     const text = fixed(target.key === null ? '' : `,${jsonString(target.key)}:`);
-    const field = { name, target, text, written: Buffer.alloc(0), item: 0, key, next: null };
+    const half = lossIn(jsonString(name));
+    const field = { name, target, text, half, written: Buffer.alloc(0), item: 0, key, next: null };
     this.keys.set(target.key ?? '', key);
     this.#known.set(name, field);
     return field;

@@ -113,5 +113,5 @@ const isOfNumber = (byte: number): boolean =>
   byte === MINUS;
 
 /** Whether an escape may be one of two halves of a character: `ud8…` to `udf…`. */
-export const isSurrogate = (bytes: Uint8Array, at: number): boolean =>
+const isSurrogate = (bytes: Uint8Array, at: number): boolean =>
   bytes[at] === 0x75 && (bytes[at + 1]! | 0x20) === 0x64;

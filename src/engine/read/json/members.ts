@@ -10,7 +10,6 @@ import {
   isPunctuation,
   isScalar,
   isSpace,
-  isSurrogate,
   look,
   NINE,
   OPEN_BRACE,
@@ -20,7 +19,7 @@ import {
   skipSpace,
   ZERO,
 } from './look.js';
-import { jsonString } from './text.js';
+import { isWhole, jsonString, lossIn } from './text.js';
 
 /** What a value is. The first are valid JSON, written as `JSON.stringify` would, and numbered like `JSON_TYPES`. */
 const TEXT = 0;
@@ -32,7 +31,7 @@ export const NULL = 4;
 export const NESTED = 5;
 export const ESCAPED = 6;
 /** A number that may be written in another way than `String` would. */
-export const SPELLED = 7;
+const SPELLED = 7;
 
 /** The kind of a name that is not in the bytes, but the number of a column. */
 export const COLUMN = 8;
@@ -46,13 +45,11 @@ export class Members {
   /** Names and values in the bytes, without quotes around names. Kinds of names: `TEXT` or `ESCAPED`. */
   readonly names = new CellLists(64);
   readonly values = new CellLists(64);
-  /** How many names nested values have. */
+  /** How many levels nested values have, and names: -1 if the text may have more than the value that is parsed. */
+  levels: number[] = [];
   nested: number[] = [];
-  /** Names at all depths, and the deepest nesting. */
+  /** Names at all depths. */
   total = 0;
-  depth = 0;
-  /** Whether something may be lost that the text has. */
-  isSuspect = false;
   #isEscaped = false;
 
   get length(): number {
@@ -66,8 +63,6 @@ export class Members {
   scan(bytes: Buffer, view: DataView, start: number, end: number): number {
     const { names, values } = this;
     names.length = values.length = this.total = 0;
-    this.depth = 1;
-    this.isSuspect = false;
     let at = skipSpace(bytes, start + 1);
     if (bytes[at] === CLOSE_BRACE) return at + 1;
     while (bytes[at] === QUOTE && at < end) {
@@ -93,8 +88,6 @@ export class Members {
   take(bytes: Buffer, view: DataView, { starts, ends, kinds, width }: Rows, number: number): void {
     const { names, values } = this;
     names.length = values.length = this.total = 0;
-    this.depth = 1;
-    this.isSuspect = false;
     for (let column = 0, cell = number * width; column < width; column++, cell++) {
       const [start, end] = [starts[cell]!, ends[cell]!];
       if (start === end) continue;
@@ -115,10 +108,9 @@ export class Members {
     }
     if (!isScalar(first)) {
       const after = look(bytes, view, start, end);
-      this.nested[this.values.length] = seen.members;
+      this.levels[this.values.length] = seen.depth;
+      this.nested[this.values.length] = seen.isSuspect ? -1 : seen.members;
       this.total += seen.members;
-      this.depth = Math.max(this.depth, seen.depth + 1);
-      this.isSuspect ||= seen.isSuspect;
       this.values.push(start, after, NESTED);
       return after;
     }
@@ -137,7 +129,7 @@ export class Members {
       if (byte < 0x20) return BROKEN;
       if (byte !== BACKSLASH) continue;
       this.#isEscaped = true;
-      if (isSurrogate(bytes, ++at)) this.isSuspect = true;
+      at++;
     }
     return ENDS;
   }
@@ -152,11 +144,15 @@ interface Member {
 
 const members = new Members();
 
-/** The members of an object, as far as the text goes, and what `scan` returns. */
-export function membersAt(text: Buffer, start: number): { found: Member[]; end: number } {
+/** The first members of an object, as far as the text goes, and what `scan` returns. */
+export function membersAt(
+  text: Buffer,
+  start: number,
+  most = Number.POSITIVE_INFINITY,
+): { found: Member[]; end: number } {
   const end = members.scan(text, viewOf(text), start, text.length);
   const { names, values } = members;
-  const found = Array.from({ length: values.length }, (_, at) => {
+  const found = Array.from({ length: Math.min(values.length, most) }, (_, at) => {
     const name = text.toString('utf8', names.starts[at], names.ends[at]);
     const isEscaped = names.kinds[at] === ESCAPED;
     return { name: isEscaped ? decoded(name) : name, start: values.starts[at]!, end: values.ends[at]! };
@@ -173,12 +169,12 @@ function decoded(name: string): string {
   }
 }
 
-/** The members of a valid JSON object: decoded names and the texts of their values. None for any other value. */
-export function objectMembers(json: string): [name: string, value: string][] {
+/** The first members of a valid JSON object: decoded names and the texts of their values. None for any other value. */
+export function objectMembers(json: string, most?: number): [name: string, value: string][] {
   const bytes = Buffer.from(json);
   const start = skipSpace(bytes, 0);
   if (bytes[start] !== OPEN_BRACE) return [];
-  return membersAt(bytes, start).found.map(({ name, start, end }) => [
+  return membersAt(bytes, start, most).found.map(({ name, start, end }) => [
     name,
     bytes.toString('utf8', start, end),
   ]);
@@ -212,7 +208,7 @@ function scalarKind(bytes: Buffer, start: number, end: number): number {
 }
 
 /** How many members a parsed value has, at all depths: fewer than its text if a name appears twice. */
-export function membersIn(value: unknown): number {
+function membersIn(value: unknown): number {
   if (typeof value !== 'object' || value === null) return 0;
   let members = 0;
   if (Array.isArray(value)) {
@@ -255,6 +251,20 @@ export class Value implements SeenValue {
     const value = this.#parsed;
     if (typeof value === 'string') return jsonString(value);
     return this.kind === SPELLED && String(value) === this.text ? null : JSON.stringify(value);
+  }
+
+  /**
+   * What the parsed value lacks of its text; null if nothing. A whole number that is an identifier is sent as it is written.
+   * @param names how many a nested one has
+   */
+  loss(names: number, isId: boolean, rounds: boolean): string | null {
+    const isWholeValue =
+      this.kind === NESTED
+        ? membersIn(this.read()) === names
+        : this.kind === SPELLED
+          ? this.sent() === null || (isId && isWhole(this.text))
+          : !/\p{Surrogate}/u.test(this.read() as string);
+    return isWholeValue ? null : lossIn(this.text, rounds);
   }
 
   /** Takes another value in its place. */

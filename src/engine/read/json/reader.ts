@@ -2,7 +2,6 @@
 import { Readable } from 'node:stream';
 import { InputError, UsageError } from '../../errors.js';
 import type { Kind } from '../../model.js';
-import { isObject } from '../../util/json-object.js';
 import type { InputFormat } from '../format.js';
 import { MOST_COLUMNS } from '../limits.js';
 import { identify, inArray } from '../mapping/identity.js';
@@ -13,6 +12,7 @@ import type { Head } from '../text/head.js';
 import { splitText } from '../text/splitter.js';
 import type { InputFile, InputOptions, JsonFacts, OpenedInput } from '../types.js';
 import { FieldCounter, JsonTotals, placeOf } from './fields.js';
+import { objectMembers } from './members.js';
 import { recordReader } from './records.js';
 import { arraysBelow, shapeOf } from './shape.js';
 import { JsonTokenizer } from './tokenizer.js';
@@ -107,24 +107,13 @@ async function firstFields(
   const batch = await firstItems(opened, head);
   if (!batch) return null;
   const [flat, nested] = [new Set<string>(), new Set<string>()];
-  const add = (fields: Set<string>, value: object): void => {
-    for (const field of Object.keys(value)) if (fields.size < MOST_COLUMNS) fields.add(field);
-  };
-  let refused: InputError | null = null;
-  const read = recordReader(batch, opened);
-  for (let number = 0; number < batch.lines.length; number++) {
-    const { value, excess } = read(number);
-    if (excess !== null) {
-      refused ??= new InputError(`an item ${excess}`, {
-        file: opened.path,
-        line: batch.fileLines![number]!,
-        hint: 'leave some keys out, or make it flatter',
-      });
+  const add = (fields: Set<string>, json: string): void => {
+    for (const [name, value] of objectMembers(json, MOST_COLUMNS)) {
+      if (fields.size < MOST_COLUMNS) fields.add(name);
+      if (fields === flat && name === METADATA) add(nested, value);
     }
-    if (!isObject(value)) continue;
-    add(flat, value);
-    if (isObject(value[METADATA])) add(nested, value[METADATA]);
-  }
-  if (refused && flat.size === 0) throw refused;
+  };
+  const read = recordReader(batch, opened);
+  for (let number = 0; number < batch.lines.length; number++) add(flat, read(number).text);
   return { flat, nested };
 }

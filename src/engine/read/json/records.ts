@@ -1,17 +1,14 @@
 /** The items of a batch of JSON, parsed as a whole. */
 import { InputError } from '../../errors.js';
-import { MOST_COLUMNS, tooManyKeys } from '../limits.js';
-import { METADATA } from '../mapping/targets.js';
+import { MOST_COLUMNS, MOST_LEVELS, tooManyKeys, tooManyLevels } from '../limits.js';
 import type { Rows } from '../rows.js';
 import { viewOf } from '../text/fours.js';
 import type { OpenedInput } from '../types.js';
-import { quoted } from '../wording.js';
 import { isScalar, seen, valueEnd } from './look.js';
-import { objectMembers } from './members.js';
-import { isWhole, jsonString, lossIn } from './text.js';
+import { jsonString } from './text.js';
 
-/** The deepest nesting that is parsed: beyond it, a value takes many times the memory of its text. */
-const PARSED_LEVELS = 128 * 1024;
+/** The deepest nesting that is parsed: beyond it, a value may take many times the memory of its text. */
+const PARSED_LEVELS = MOST_LEVELS + 2;
 
 export interface JsonRecord {
   text: string;
@@ -19,10 +16,6 @@ export interface JsonRecord {
   /** Why it was not parsed: it would take many times its size in memory, or its format refused it. Null if it was. */
   excess: string | null;
 }
-
-/** Why an item with so many names and levels is not parsed; null if it is. */
-export const excessOf = (names: number, depth: number): string | null =>
-  names > MOST_COLUMNS ? tooManyKeys(names) : depth > PARSED_LEVELS ? 'is nested too deeply' : null;
 
 /**
  * Returns the function that parses a record of a batch.
@@ -34,8 +27,9 @@ export function recordReader(batch: Rows, input: OpenedInput): (number: number) 
     const bytes = textOf(batch, input, number);
     const text = bytes.toString();
     valueEnd(bytes, viewOf(bytes), 0, bytes.length);
-    const size = isScalar(bytes[0]!) ? NO_SIZE : seen;
-    const excess = refused.get(number) ?? excessOf(size.members, size.depth);
+    const { members, depth } = isScalar(bytes[0]!) ? NO_SIZE : seen;
+    const beyond = depth > PARSED_LEVELS ? tooManyLevels(depth) : null;
+    const excess = refused.get(number) ?? (members > MOST_COLUMNS ? tooManyKeys(members) : beyond);
     if (excess !== null) return { text, value: undefined, excess };
     try {
       return { text, value: JSON.parse(text), excess };
@@ -90,29 +84,4 @@ function faultOf(message: string): string {
   return message
     .replace(/(?: in JSON)? at position.*/s, '')
     .replace(/, (?:\.{3})?".*is not valid JSON$/s, '');
-}
-
-/** What would be lost of an item, with its field. Numeric identifiers are sent as text, so they may have any length. */
-export function lossOfItem(
-  text: string,
-  {
-    idColumn,
-    companyIdColumn,
-    roundNumbers,
-  }: Pick<OpenedInput, 'idColumn' | 'companyIdColumn' | 'roundNumbers'>,
-): string | null {
-  const names = new Set<string>();
-  for (const [name, json] of objectMembers(text)) {
-    if (names.has(name)) return `the key ${quoted(name)} appears twice`;
-    names.add(name);
-    const half = lossIn(JSON.stringify(name));
-    if (half !== null) return half;
-    const isId = name === idColumn || name === companyIdColumn;
-    const loss = isId && isWhole(json) ? null : lossIn(json, roundNumbers);
-    if (loss === null) continue;
-    const inside = name === METADATA ? objectMembers(json) : [];
-    const inner = inside.find(([, member]) => lossIn(member, roundNumbers) === loss);
-    return `${inner ? `${METADATA}.${inner[0]}` : name}: ${loss}`;
-  }
-  return null;
 }

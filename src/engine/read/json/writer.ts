@@ -5,7 +5,8 @@ import type { RowWriter } from '../format.js';
 import { cleaner, identifierCheck } from '../identifier.js';
 import { EMPTY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
 import { beginItem } from '../item-writer.js';
-import { MOST_LEVELS, tooDeep } from '../limits.js';
+import { MOST_COLUMNS, MOST_LEVELS, tooManyKeys, tooManyLevels } from '../limits.js';
+import { METADATA } from '../mapping/targets.js';
 import { otherRun, RUN } from '../rejects-rows.js';
 import type { Rows } from '../rows.js';
 import { copy, viewOf, writeFixed } from '../text/fours.js';
@@ -15,9 +16,9 @@ import { quoted, type Refusal, shown } from '../wording.js';
 import { JSON_TYPES, type JsonType, jsonTypeOf, type SeeField } from './fields.js';
 import { type Field, type Fields, ItemFields } from './items.js';
 import { CLOSE_BRACE, OPEN_BRACE } from './look.js';
-import { Members, memberOf, membersIn, NESTED, NULL, SPELLED, Value } from './members.js';
-import { excessOf, type JsonRecord, lossOfItem, recordReader } from './records.js';
-import { isExactNumber, isWhole, membersText } from './text.js';
+import { Members, memberOf, NESTED, NULL, Value } from './members.js';
+import { type JsonRecord, recordReader } from './records.js';
+import { isWhole, membersText } from './text.js';
 
 export class JsonWriter implements RowWriter {
   id = '';
@@ -46,8 +47,8 @@ export class JsonWriter implements RowWriter {
   #item = 0;
   #line = 0;
   #reason: Refusal | null = null;
-  #isSuspect = false;
-  #isDeep = false;
+  /** The first thing that would be lost, which is reported instead. */
+  #loss: string | null = null;
   /** The members of its metadata, each with a comma before it. */
   readonly #body = new Output(4096);
 
@@ -89,8 +90,7 @@ export class JsonWriter implements RowWriter {
       const isEnded = this.#bytes[end - 1] === CLOSE_BRACE;
       if (!isEnded || outer.scan(this.#bytes, this.#view, start, end) !== end) return this.#broken(number);
     }
-    const excess = excessOf(outer.total, outer.depth);
-    if (excess !== null) return excess;
+    if (outer.total > MOST_COLUMNS) return tooManyKeys(outer.total);
     const { again } = this.#input;
     if (again) {
       const run = memberOf(this.#record(number).text, RUN);
@@ -104,8 +104,7 @@ export class JsonWriter implements RowWriter {
       if (!(error instanceof SyntaxError)) throw error;
       return this.#broken(number);
     }
-    const loss = this.#isSuspect ? lossOfItem(this.#record(number).text, this.#input) : null;
-    const reason = loss ?? this.#reason;
+    const reason = this.#loss ?? this.#reason;
     if (reason === null) this.#send(out);
     return reason;
   }
@@ -139,9 +138,7 @@ export class JsonWriter implements RowWriter {
   /** Finds identifiers and members of an item, or why it cannot be sent. @throws SyntaxError */
   #layOut(): void {
     this.#item++;
-    this.#reason = null;
-    this.#isDeep = this.#outer.depth > MOST_LEVELS;
-    this.#isSuspect = this.#outer.isSuspect;
+    this.#reason = this.#loss = null;
     this.id = this.company = '';
     this.#body.length = 0;
     this.#fields.begin();
@@ -155,7 +152,6 @@ export class JsonWriter implements RowWriter {
     const { starts, ends } = this.#outer.values;
     const end = ends[spread]!;
     if (this.#inner.scan(this.#bytes, this.#view, starts[spread]!, end) !== end) throw new SyntaxError();
-    this.#isSuspect ||= this.#inner.isSuspect;
     this.#visit(this.#fields.inner, this.#inner, true);
   }
 
@@ -169,14 +165,26 @@ export class JsonWriter implements RowWriter {
       const { name, target } = field;
       const { role } = target;
       const isRepeated = field.item === this.#item;
-      if (isRepeated) this.#isSuspect = true;
+      if (isRepeated || field.half !== null) {
+        const loss = isRepeated ? `the key ${quoted(name)} appears twice` : field.half;
+        this.#loss ??= isInner ? `${METADATA}: ${loss}` : loss;
+      }
       field.item = this.#item;
       if (role === 'spread' && this.#bytes[starts[at]!] === OPEN_BRACE) {
         spread = at;
         continue;
       }
-      value.begin(kinds[at]!, starts[at]!, ends[at]!);
-      if (value.kind >= NESTED) this.#isSuspect ||= this.#mayLose(members.nested[at]!);
+      const kind = kinds[at]!;
+      if (kind === NESTED && members.levels[at]! > MOST_LEVELS) {
+        if (role !== 'ignored') this.#reason ??= `${target.column} ${tooManyLevels(members.levels[at]!)}`;
+        continue;
+      }
+      value.begin(kind, starts[at]!, ends[at]!);
+      if (kind >= NESTED) {
+        const isId = role === 'id' || role === 'company';
+        const loss = value.loss(members.nested[at]!, isId, this.#input.roundNumbers);
+        if (loss !== null) this.#loss ??= `${isInner ? `${METADATA}.` : ''}${name}: ${loss}`;
+      }
       if (isRepeated) continue;
       if (role === 'spread') {
         if (value.kind !== NULL) this.#reason ??= `${name} is ${article(value.read())}, not an object`;
@@ -195,13 +203,6 @@ export class JsonWriter implements RowWriter {
       } else if (role === 'id' || (role === 'company' && value.kind !== NULL)) this.#identify(field);
     }
     return spread;
-  }
-
-  /** Whether the value may lack something of its text, beside half of a character. @param names how many a nested one has */
-  #mayLose(names: number): boolean {
-    const value = this.#value;
-    if (value.kind === NESTED) return this.#isDeep || membersIn(value.read()) !== names;
-    return value.kind === SPELLED && value.sent() !== null && !isExactNumber(value.text);
   }
 
   /** Cleans a text. @returns whether that emptied it */
@@ -233,7 +234,6 @@ export class JsonWriter implements RowWriter {
     const type = JSON_TYPES[value.type]!;
     if (sent.item === this.#item) this.#reason ??= `two fields both map to the key ${quoted(key!)}`;
     const isConverted = pinned !== null && isConvertible(type, pinned);
-    const deep = value.kind === NESTED ? tooDeep(value.read()) : null;
     let json: string | null = null;
     if (emptied || (isConverted && value.read() === '')) {
       json = this.#empty;
@@ -244,9 +244,6 @@ export class JsonWriter implements RowWriter {
     } else if (pinned !== null && !isOfType(type, pinned)) {
       const reason = `${column}: ${shown(value.read())} is not of type ${pinned}`;
       this.#reason ??= { reason, cause: { column, code: 'type', type: pinned } };
-      return;
-    } else if (deep !== null) {
-      this.#reason ??= `${column} ${deep}`;
       return;
     } else json = value.sent();
     sent.item = this.#item;
