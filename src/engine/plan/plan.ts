@@ -16,6 +16,7 @@ import {
 import type { Warning } from '../problems.js';
 import { type OpenedInput, type Pool, type Scan, scanInput } from '../read/index.js';
 import { DuplicateFinder, type Duplicates, EitherKind, repeatWarning } from './duplicates.js';
+import { SharedTypes } from './shared-types.js';
 
 /** An input after its scan. */
 export interface PlannedInput {
@@ -58,6 +59,7 @@ export async function* scanAll(
   const taken = { companies: 0, users: 0 };
   const scanned: PlannedInput[] = [];
   const absent: Warning[] = [];
+  const types = new SharedTypes();
   for (const [index, whole] of opened.entries()) {
     const input = withLimitLeft(whole, taken[whole.kind]);
     const { kind, path, stamp } = input;
@@ -66,7 +68,7 @@ export async function* scanAll(
     const companies = kind === 'users' ? finders.get('companies') : undefined;
     let absentHere = 0;
     const kinds = new EitherKind();
-    const { parts, result } = scanInput(input, {
+    const { parts, inferred, result } = scanInput(input, {
       ...{ hashKey: deps.hashKey, pool: deps.pool, signal: deps.signal, companies: companies !== undefined },
       itemLimitBytes: deps.itemLimitBytes - envelopeBytes(kind),
     });
@@ -86,10 +88,12 @@ export async function* scanAll(
     if (!deps.looks) kinds.check(input);
     taken[kind] += scan.rows.read - scan.rows.filtered;
     scanned.push({ opened: input, scan, ...(deps.looks && { unclear: kinds.unclear }) });
+    types.add(scanned.at(-1)!, inferred(), result);
     // Users with a company that is not among the companies of this import.
     const message = `${path}: ${absentHere} ${absentHere === 1 ? 'row names' : 'rows name'} a company_id that is not in the companies of this import`;
     if (absentHere > 0) absent.push({ message });
   }
+  types.settle();
   for (const finder of finders.values()) finder.settle();
   const warnings = scanned.flatMap(({ opened, scan }) => scan.warnings.map((one) => ofFile(opened, one)));
   const repeats = [...finders].flatMap(([kind, finder]) => {

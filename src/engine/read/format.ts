@@ -1,6 +1,7 @@
 /** The interface of an input format: each is one object, registered in `formats.ts`. */
 import type { CellType, ColumnPlan, Format, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
+import type { ColumnStats } from './conversion/stats.js';
 import type { Notes } from './csv/notes.js';
 import type { Rows } from './rows.js';
 import type { Head } from './text/head.js';
@@ -98,10 +99,27 @@ export interface ColumnCounter {
   readonly rounded?: Found;
 }
 
+/** A column whose cells decide its type. */
+export interface Inferred {
+  key: string;
+  stats: ColumnStats;
+  /** The word for a line. */
+  place: string;
+}
+
 export interface ColumnTotals {
   add(parts: readonly unknown[]): void;
-  /** Decides the types, once all parts are in. @throws UsageError for a rule that names an unknown field */
-  decide(): { types: CellType[] /** Bytes counted too many. */; surplus: number };
+  /** The columns whose cells decide their type, once all parts are in. Absent where values have types. */
+  inferred?(): Inferred[];
+  /**
+   * Decides the types, once all parts are in.
+   * @param texts keys that are text because of other inputs, and why
+   * @throws UsageError for a rule that names an unknown field
+   */
+  decide(texts?: ReadonlyMap<string, string>): {
+    types: CellType[] /** Bytes counted too many. */;
+    surplus: number;
+  };
   /** After `decide`. `rows` is the number of rows that were read. */
   plans(rows: number): ColumnPlan[];
   /** After `decide`: type of each metadata key. */

@@ -7,6 +7,7 @@ import type { Mapping, Zones } from './mapping/rules.js';
 
 export * from './cell-hashes.js';
 export { isMarker, readsAsType } from './conversion/guess.js';
+export { type ColumnStats, decide, mergeStats } from './conversion/stats.js';
 export { BOOLEAN_TYPES } from './conversion/texts.js';
 export {
   type Converter,
@@ -48,6 +49,7 @@ export async function mappingsOf(mapping: MappingFile, name: string): Promise<Ma
   return (await import('./mapping/mapping-file.js')).mappingsIn(mapping, name);
 }
 export { loadZones } from './conversion/date-types.js';
+export type { Inferred } from './format.js';
 export { placeWord } from './formats.js';
 export { lossIn } from './json/text.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';

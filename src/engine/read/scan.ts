@@ -4,6 +4,7 @@ import type { CellType, FileRows, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
 import { strayDate } from './conversion/found.js';
 import { Notes } from './csv/notes.js';
+import type { Inferred } from './format.js';
 import { formatOf, placeWord } from './formats.js';
 import { alteredWords, oddWords } from './identifier.js';
 import { valuesIn } from './item-text.js';
@@ -46,8 +47,14 @@ export interface Scanning {
    * @throws InputError for an input that cannot be read to its end; the signal's reason when aborted
    */
   parts: AsyncGenerator<ScannedPart>;
-  /** After all parts. @throws UsageError for a rule that names an unknown field of a JSON input */
-  result(): Scan;
+  /** After all parts: the columns whose cells decide their type. */
+  inferred(): Inferred[];
+  /**
+   * After all parts.
+   * @param texts keys that are text because of other inputs, and why
+   * @throws UsageError for a rule that names an unknown field of a JSON input
+   */
+  result(texts?: ReadonlyMap<string, string>): Scan;
 }
 
 export function scanInput(input: OpenedInput, options: ScanOptions): Scanning {
@@ -74,8 +81,8 @@ export function scanInput(input: OpenedInput, options: ScanOptions): Scanning {
       yield { ...part, soFar: { rows: read + selected.filtered, bytes: byteTotals.size } };
     }
   }
-  const result = (): Scan => {
-    const { types, surplus } = totals.decide();
+  const result = (texts?: ReadonlyMap<string, string>): Scan => {
+    const { types, surplus } = totals.decide(texts);
     const rows = { read: read + selected.filtered, filtered: selected.filtered, rejected };
     return {
       ...{ digest: byteTotals.digest(), marks: byteTotals.marks, size: byteTotals.size },
@@ -94,7 +101,7 @@ export function scanInput(input: OpenedInput, options: ScanOptions): Scanning {
       types: totals.types(),
     };
   };
-  return { parts: parts(), result };
+  return { parts: parts(), inferred: () => totals.inferred?.() ?? [], result };
 }
 
 /** Refuses a value that does not fit a date pattern that was found. @throws InputError */

@@ -28,7 +28,7 @@ import {
   sentType,
   typeNamed,
 } from '../conversion/types.js';
-import type { ColumnCounter, ColumnTotals } from '../format.js';
+import type { ColumnCounter, ColumnTotals, Inferred } from '../format.js';
 import { isInferred, type Target } from '../mapping/targets.js';
 import type { Rows } from '../rows.js';
 import type { OpenedInput, Scan } from '../types.js';
@@ -132,11 +132,18 @@ export class CsvTotals implements ColumnTotals {
     }
   }
 
-  decide(): { types: CellType[]; surplus: number } {
+  inferred(): Inferred[] {
+    return this.columns.flatMap(({ target, stats }, index) => {
+      const counts = isInferred(target) && stats.cells > 0 && !this.isBoolean(index, stats.cells);
+      return counts ? [{ key: target.key!, stats, place: this.place }] : [];
+    });
+  }
+
+  decide(texts?: ReadonlyMap<string, string>): { types: CellType[]; surplus: number } {
     let surplus = 0;
     for (const [index, column] of this.columns.entries()) {
       const { target, stats, outside } = column;
-      Object.assign(column, this.#decisionOf(index, column));
+      Object.assign(column, this.#decisionOf(index, column, texts?.get(target.key!)));
       // Sizes were counted with quotes around every inferred cell; numbers have none.
       if (isInferred(target) && column.type !== 'string') surplus += 2 * (stats.cells - outside);
     }
@@ -150,12 +157,16 @@ export class CsvTotals implements ColumnTotals {
     return { types: this.columns.map(({ type }) => type), surplus };
   }
 
-  #decisionOf(index: number, { target: { pinned, because }, stats }: Column): Decision {
+  /** @param text why the key is text because of other inputs */
+  #decisionOf(index: number, { target: { pinned, because }, stats }: Column, text?: string): Decision {
     if (pinned) return { type: pinned, reason: because!, warning: null };
     if (this.isBoolean(index, stats.cells)) {
       return { type: 'boolean', reason: `all ${stats.cells} values are booleans`, warning: null };
     }
-    return decidedBefore(decide(stats, this.place), stats, this.input.decidedTypes?.[index]);
+    const { decidedTypes } = this.input;
+    const own = decidedBefore(decide(stats, this.place), stats, decidedTypes?.[index]);
+    const isOwn = own.type === 'string' || text === undefined || decidedTypes !== undefined;
+    return isOwn ? own : { type: 'string', reason: text, warning: null };
   }
 
   /** Whether all cells of a column are booleans. In a CSV, cells are text, even if they look like booleans. */

@@ -1,0 +1,55 @@
+/** One type for a key in all inputs of a kind: their cells decide it together, as if they were one file (contract §3 "Types"). */
+import type { Kind } from '../model.js';
+import { type ColumnStats, decide, type Inferred, mergeStats, type Scan } from '../read/index.js';
+import type { PlannedInput } from './plan.js';
+
+interface Member {
+  input: PlannedInput;
+  inferred: readonly Inferred[];
+  result(texts: ReadonlyMap<string, string>): Scan;
+}
+
+/** Keys that are text in at least one input, or would be if all inputs were one file. */
+export class SharedTypes {
+  readonly #members = new Map<Kind, Member[]>();
+
+  /** @param result scans anew with keys that are text, and why */
+  add(input: PlannedInput, inferred: readonly Inferred[], result: Member['result']): void {
+    const { kind } = input.opened;
+    const members = this.#members.get(kind) ?? [];
+    this.#members.set(kind, members);
+    members.push({ input, inferred, result });
+  }
+
+  /** Once all inputs are scanned: replaces the scans of those in which a key would be a number, although it is text elsewhere. */
+  settle(): void {
+    for (const members of this.#members.values()) {
+      const texts = textsOf(members);
+      for (const { input, inferred, result } of members) {
+        if (inferred.some(({ key, stats }) => texts.has(key) && decide(stats).type !== 'string'))
+          input.scan = result(texts);
+      }
+    }
+  }
+}
+
+/** Keys that are text, by the cells of all inputs, and the cell that makes them so. */
+function textsOf(members: readonly Member[]): Map<string, string> {
+  const texts = new Map<string, string>();
+  const sums = new Map<string, ColumnStats>();
+  for (const { inferred } of members) {
+    for (const { key, stats } of inferred) {
+      const sum = sums.get(key);
+      sums.set(key, sum ? mergeStats(sum, stats) : stats);
+    }
+  }
+  for (const { input, inferred } of members) {
+    for (const { key, stats, place } of inferred) {
+      const { decimals } = sums.get(key)!;
+      // Its own evidence: a cell that is no number, or a zero at the end where cells of all inputs differ in their decimals.
+      const { type, reason } = decide({ ...stats, decimals }, place);
+      if (type === 'string' && !texts.has(key)) texts.set(key, `${input.opened.path}, ${reason}`);
+    }
+  }
+  return texts;
+}
