@@ -1,10 +1,9 @@
 /** One type for a key in all inputs of a kind: their cells decide it together, as if they were one file (contract §3 "Types"). */
 import type { Kind } from '../model.js';
-import { type ColumnStats, decide, type Inferred, mergeStats, type Scan } from '../read/index.js';
-import type { PlannedInput } from './plan.js';
+import { decide, type Inferred, type OpenedInput, type Scan, sameDecimals } from '../read/index.js';
 
 interface Member {
-  input: PlannedInput;
+  input: { opened: Pick<OpenedInput, 'kind' | 'path'>; scan: Scan };
   inferred: readonly Inferred[];
   result(texts: ReadonlyMap<string, string>): Scan;
 }
@@ -14,7 +13,7 @@ export class SharedTypes {
   readonly #members = new Map<Kind, Member[]>();
 
   /** @param result scans anew with keys that are text, and why */
-  add(input: PlannedInput, inferred: readonly Inferred[], result: Member['result']): void {
+  add(input: Member['input'], inferred: readonly Inferred[], result: Member['result']): void {
     const { kind } = input.opened;
     const members = this.#members.get(kind) ?? [];
     this.#members.set(kind, members);
@@ -36,18 +35,13 @@ export class SharedTypes {
 /** Keys that are text, by the cells of all inputs, and the cell that makes them so. */
 function textsOf(members: readonly Member[]): Map<string, string> {
   const texts = new Map<string, string>();
-  const sums = new Map<string, ColumnStats>();
-  for (const { inferred } of members) {
-    for (const { key, stats } of inferred) {
-      const sum = sums.get(key);
-      sums.set(key, sum ? mergeStats(sum, stats) : stats);
-    }
-  }
+  const decimalsOf = new Map<string, number>();
+  for (const { key, stats } of members.flatMap(({ inferred }) => inferred))
+    decimalsOf.set(key, sameDecimals(decimalsOf.get(key) ?? stats.decimals, stats.decimals));
   for (const { input, inferred } of members) {
     for (const { key, stats, place } of inferred) {
-      const { decimals } = sums.get(key)!;
-      // Its own evidence: a cell that is no number, or a zero at the end where cells of all inputs differ in their decimals.
-      const { type, reason } = decide({ ...stats, decimals }, place);
+      // A cell that is no number, or ends in a zero where the cells of all inputs differ in their decimals.
+      const { type, reason } = decide({ ...stats, decimals: decimalsOf.get(key)! }, place);
       if (type === 'string' && !texts.has(key)) texts.set(key, `${input.opened.path}, ${reason}`);
     }
   }

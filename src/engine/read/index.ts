@@ -7,7 +7,7 @@ import type { Mapping, Zones } from './mapping/rules.js';
 
 export * from './cell-hashes.js';
 export { isMarker, readsAsType } from './conversion/guess.js';
-export { type ColumnStats, decide, mergeStats } from './conversion/stats.js';
+export { decide, sameDecimals } from './conversion/stats.js';
 export { BOOLEAN_TYPES } from './conversion/texts.js';
 export {
   type Converter,

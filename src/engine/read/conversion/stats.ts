@@ -71,7 +71,8 @@ export function addPlain(stats: ColumnStats, kind: number): boolean {
   return true;
 }
 
-const sameDecimals = (a: number, b: number): number => (a === -1 ? b : b === -1 || a === b ? a : -2);
+/** Of numbers of decimals, as in `ColumnStats`. */
+export const sameDecimals = (a: number, b: number): number => (a === -1 ? b : b === -1 || a === b ? a : -2);
 
 /** Whether the texts of more cells matter; otherwise cells are only counted. */
 export const isUndecided = (stats: ColumnStats): boolean => stats.notNumber === null || isOpen(stats.fits);
