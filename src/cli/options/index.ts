@@ -109,6 +109,11 @@ export function declareOptions(command: Command): void {
     // Otherwise, commander would store `--input` and `--no-input` under the same name.
     if (option.spelled) declared.attributeName = () => option.name;
     if (option.repeatable) declared.argParser((value: string, before: string[] = []) => [...before, value]);
+    else if (takesValue(option))
+      declared.argParser((value: string, before?: string) => {
+        if (before !== undefined) throw usage(`${option.typed} was given twice`, 'give it once');
+        return value;
+      });
     command.addOption(declared.hideHelp(option.hidden === true));
     // The opposite flag turns off what the config file, the plan, or the run turns on.
     const isSwitch = option.type.kind === 'flag' && (option.config || option.otherwise);

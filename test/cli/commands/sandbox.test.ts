@@ -9,7 +9,8 @@ import { freePort } from '../../support/postgres.js';
 import { ManualClock } from '../../support/sandbox.js';
 import { openState } from '../../support/state.js';
 
-const FREE = ['--port', '0', '--lookup-port', '0', '--eu-port', '0'];
+const OTHERS = ['--lookup-port', '0', '--eu-port', '0'];
+const FREE = ['--port', '0', ...OTHERS];
 
 /** Runs `profiles sandbox` until `act` is done with it. */
 async function served(
@@ -19,7 +20,7 @@ async function served(
 ): Promise<CliResult> {
   const port = await freePort();
   const stop = new AbortController();
-  const running = cli(['sandbox', ...FREE, '--port', String(port), ...argv], {
+  const running = cli(['sandbox', ...OTHERS, '--port', String(port), ...argv], {
     ...options,
     stop: stop.signal,
   });
@@ -120,7 +121,7 @@ describe('sandbox', () => {
   it('a port that is taken is refused with its hint', async () => {
     const taken = await startSandbox();
     const { port } = new URL(taken.url);
-    const { code, stderr } = await cli(['sandbox', ...FREE, '--memory', '--port', port]);
+    const { code, stderr } = await cli(['sandbox', ...OTHERS, '--memory', '--port', port]);
     expect(code).toBe(2);
     expect(stderr).toContain(`cannot listen on 127.0.0.1 port ${port} (EADDRINUSE)`);
     expect(stderr).toContain('--port 0');
