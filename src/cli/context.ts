@@ -57,6 +57,13 @@ export interface World {
   stop: AbortSignal;
   /** Aborted at the second signal: everything must end now. */
   abort: AbortSignal;
+  /** Set if an answer has changed the command line that was typed. */
+  answered?: Answered;
+}
+
+/** `mapping`: the mapping file beside the inputs that is used; null if it is not, undefined if nobody was asked. */
+export interface Answered {
+  mapping?: string | null;
 }
 
 /** How job polls and lookups are retried (contract §4). Default: as in the client. */

@@ -6,7 +6,7 @@
  */
 import type { Command, CommanderError } from 'commander';
 import { Exit, type ExitCode, OutputError } from '../engine/errors.js';
-import type { Flags, Spec, Tree, Wire } from './commands/command.js';
+import type { Flags, Instead, Spec, Tree, Wire } from './commands/command.js';
 import TEXTS from './commands/commands.json' with { type: 'json' };
 import type { Context, GlobalFlags, World } from './context.js';
 import { writeOut } from './output/terminal.js';
@@ -65,6 +65,7 @@ const parsing = new WeakMap<CommanderError, Command>();
 export async function runCommand(argv: readonly string[], world: World): Promise<ExitCode> {
   let context: Context | undefined;
   let code: ExitCode = Exit.done;
+  let instead: Instead | undefined;
   const wire: Wire = (of) => {
     return async (...all: unknown[]) => {
       const { createContext } = await import('./context.js');
@@ -77,6 +78,10 @@ export async function runCommand(argv: readonly string[], world: World): Promise
       await checkFlags(path, flags, async () => (await opened.settings()).importDefaults);
       const line = { words: command.args, flags };
       const ended = (await of.run!(line, opened, { command, load: loaderFor(command) })) ?? Exit.done;
+      if (typeof ended === 'object' && 'argv' in ended) {
+        instead = ended;
+        return;
+      }
       const { exit, message } = typeof ended === 'object' ? ended : { exit: ended, message: undefined };
       code = exit;
       if (code === Exit.done || !opened.flags.json) return;
@@ -116,7 +121,7 @@ export async function runCommand(argv: readonly string[], world: World): Promise
   await new Promise((resolve) => setImmediate(resolve)); // a stream reports failures in a later turn
   // Output that nobody awaited, such as help and warnings.
   if (!failed && world.stop.reason instanceof OutputError) await report(world.stop.reason);
-  return code;
+  return instead && !failed ? runCommand(instead.argv, { ...world, answered: instead.answered }) : code;
 }
 
 /** Declares the commands of which a running one knows only the names. */

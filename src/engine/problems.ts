@@ -93,7 +93,7 @@ export type Problem =
    */
   | { code: 'rows_in_array'; path: string; jsonPath: string; otherwise: Reading | null }
   /** The rows are probably in another sheet of the workbook. `otherwise`: the kind if not; null if nothing suggests one. */
-  | { code: 'rows_in_sheet'; paths: readonly string[]; sheets: readonly string[]; otherwise: Reading | null }
+  | { code: 'rows_in_sheet'; path: string; sheets: readonly string[]; otherwise: Reading | null }
   /** The rows may be users or companies; `user` and `company` are the columns of their identifiers. */
   | { code: 'kind_ambiguous'; path: string; user: string; company: string }
   /** The names of two columns differ only in case, spaces, `_`, and `-`. */

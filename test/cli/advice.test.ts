@@ -20,7 +20,7 @@ const CASES: {
 } = {
   rows_in_sheet: [
     {
-      paths: ['a.xlsx'],
+      path: 'a.xlsx',
       sheets: ['All firms', 'Users'],
       otherwise: { path: 'a.xlsx', paths: ['a.xlsx'], kind: 'companies', column: 'Firm', company: null },
     },

@@ -32,6 +32,8 @@ export interface Commands {
   command(...words: readonly string[]): string;
   /** The command line that was typed, with other flags. Flags that another command does not take are left out. */
   again(changes: Changes): string;
+  /** The same as words, to be run in place of what was typed. */
+  argv(changes: Changes): string[];
   /** Whether a flag was typed. */
   wasTyped(long: string, part?: string): boolean;
   /** Whether a flag was typed that an identifier with one of these names cannot have. */
@@ -43,6 +45,8 @@ export interface Commands {
   state: string | null;
   /** The inputs that were typed. */
   paths: readonly string[];
+  /** What says a rule: its flag, if it was typed with this, or else the mapping files, if there are any. */
+  saying(long: string, part: string): string;
   /** The same where this command was typed with changes. */
   changed(changes: Changes): Commands;
   /** The same with other settings. */
@@ -128,20 +132,29 @@ export function commandsOf(running: Running, isShared = false): Commands {
     const more = plus.map((word, at) => (isShared && isOwn(plus[at - 1]) ? withoutValue(word) : word));
     return { command, flags: [...kept, ...more], paths, isRemoved };
   };
+  const wasTyped = (long: string, part = ''): boolean =>
+    typed.flags.some(([name, words]) => name === long && words.join(' ').includes(part));
+  const argv = (changes: Changes): string[] => {
+    const { command, flags, paths } = wordsOf(changes);
+    const chosen = typed.flags.filter(([long]) => CHOOSING.some((name) => spelled(name) === long));
+    const whole = paths.map((path) => typed.paths[given.indexOf(path)] ?? path);
+    return [command, ...flags, ...chosen.flatMap(([, words]) => words), '--', ...whole];
+  };
   return {
     again: (changes) => {
       const { command, flags, paths, isRemoved } = wordsOf(changes);
       return compose([command], flags, paths, isRemoved);
     },
-    changed: (changes) => {
-      const { command, flags, paths } = wordsOf(changes);
-      const chosen = typed.flags.filter(([long]) => CHOOSING.some((name) => spelled(name) === long));
-      const argv = [command, ...flags, ...chosen.flatMap(([, words]) => words), '--', ...paths];
-      return commandsOf({ ...running, argv }, isShared);
-    },
+    argv,
+    changed: (changes) => commandsOf({ ...running, argv: argv(changes) }, isShared),
     command: (...words) => compose(words),
-    wasTyped: (long, part = '') =>
-      typed.flags.some(([name, words]) => name === long && words.join(' ').includes(part)),
+    wasTyped,
+    saying: (long, part) => {
+      const files = typed.flags.flatMap(([name, words]) => {
+        return name === '--mapping' ? [words[1] ?? words[0]!.replace(/^(?:--mapping=|-m)/, '')] : [];
+      });
+      return wasTyped(long, part) || files.length === 0 ? long : files.join(' or ');
+    },
     ruled: (identifiers) => typed.flags.some((flag) => isRuleFor(identifiers, flag)),
     isOf: (command) => typed.command === command,
     paths: given,

@@ -140,13 +140,12 @@ export const INPUT_WORDS = {
     ),
     ...(otherwise ? readAs(otherwise, commands) : []),
   ],
-  rows_in_sheet: ({ paths, sheets, otherwise }, commands) => [
-    ...sheets.slice(0, MOST_SHEETS).map((sheet) => ({
-      do: `if the rows are in the sheet ${sheet}`,
-      again: { paths, plus: ['--sheet', sheet] },
-    })),
-    ...(otherwise ? readAs(otherwise, commands) : []),
-  ],
+  rows_in_sheet: ({ path, sheets, otherwise }, commands) => {
+    const readings = sheets.slice(0, MOST_SHEETS).map((sheet) => {
+      return { do: `if the rows are in the sheet ${sheet}`, again: { plus: ['--sheet', sheet] } };
+    });
+    return [...forOne(path, readings, commands), ...(otherwise ? readAs(otherwise, commands) : [])];
+  },
   names_alike: ({ field, columns: [column, other] }) => {
     const flag = `--${field.replace('_', '-')}`;
     const by = (name: string): Call => ({ again: { without: [flag], plus: [flag, name] } });
@@ -172,19 +171,25 @@ export const INPUT_WORDS = {
         : `${name}, or in a section for each kind of the mapping file`,
     );
   },
-  unknown_column: ({ path, rule, column }) => wrong(`${RULE_FLAGS[rule]}: ${path} has no column "${column}"`),
-  rule_for_identifier: ({ rule, column }) =>
-    wrong(
-      `${RULE_FLAGS[rule]} ${column}: ${rule === 'types' ? 'an identifier is always text' : 'it is the identifier'}`,
-      `leave ${RULE_FLAGS[rule]} out, or name another --id`,
-    ),
-  identifier_as_key: ({ key, kind, column }) => {
+  unknown_column: ({ path, rule, column }, { saying }) =>
+    wrong(`${saying(RULE_FLAGS[rule], column)}: ${path} has no column "${column}"`),
+  rule_for_identifier: ({ rule, column }, { saying }) => {
+    const what = rule === 'types' ? 'an identifier is always text' : 'it is the identifier';
+    const said = saying(RULE_FLAGS[rule], column);
+    if (said === RULE_FLAGS[rule])
+      return wrong(`${said} ${column}: ${what}`, `leave ${said} out, or name another --id`);
+    return wrong(`${said}: a rule for ${column}: ${what}`, 'leave the rule out, or name another identifier');
+  },
+  identifier_as_key: ({ key, kind, column }, { saying }) => {
     const isCompany = kind === 'users' && key === 'company_id';
     const name = isCompany ? 'company-id' : 'id';
     const what = `"${key}" is ${isCompany ? "the user's company" : 'the identifier'}, not metadata`;
     return column === null
-      ? wrong(`--set: ${what}`, `leave it out, and name its column: --${name} <column>`)
-      : wrong(`--map: ${what}`, `leave that out, and name the column instead: ${flag(name, column)}`);
+      ? wrong(`${saying('--set', key)}: ${what}`, `leave it out, and name its column: --${name} <column>`)
+      : wrong(
+          `${saying('--map', column)}: ${what}`,
+          `leave that out, and name the column instead: ${flag(name, column)}`,
+        );
   },
 
   cells_of_other_type: ({ column, type, isPercent, isWorkbook }) =>

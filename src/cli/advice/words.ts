@@ -139,12 +139,17 @@ function filled(said: Said, problem: Problem): Said {
   ) as Said;
 }
 
-/** The texts for a problem. @param commands composes commands for this command line */
-export function wordsOf(problem: Problem, commands: Commands = BARE) {
+/** What is said about a problem, with its commands as data. */
+export function saidOf(problem: Problem, commands: Commands): Words {
   const entry = WORDS[problem.code] as Dictionary['plan_newer'];
   const said = typeof entry === 'function' ? entry(problem as never, commands) : filled(entry, problem);
   const isWords = typeof said === 'object' && !('length' in said) && !('do' in said);
-  const { message, hint }: Words = isWords ? said : { hint: said };
+  return isWords ? said : { hint: said };
+}
+
+/** The texts for a problem. @param commands composes commands for this command line */
+export function wordsOf(problem: Problem, commands: Commands = BARE) {
+  const { message, hint } = saidOf(problem, commands);
   return { message, hint: hint && hintText(hint, commands) };
 }
 

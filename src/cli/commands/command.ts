@@ -5,11 +5,12 @@ import type { ExitCode } from '../../engine/errors.js';
 import { didYouMean } from '../../engine/util/nearest.js';
 import { type Advice, hintText } from '../advice/hint.js';
 import type { Context } from '../context.js';
+import type { Instead } from '../guide/again.js';
 import { declareOptions, type Flags, pathOf, usage } from '../options/index.js';
 import { safeHint, writeJson, writeOut } from '../output/terminal.js';
 import TEXTS from './commands.json' with { type: 'json' };
 
-export type { Flags };
+export type { Flags, Instead };
 
 /** An exit code with several meanings, and the meaning that applies. */
 export type Ending = { exit: ExitCode; message: string };
@@ -37,7 +38,7 @@ export interface Spec {
   more?(): readonly string[];
   hidden?: true;
   /** Checks the words and flags, does the work, and prints. Without it, the command only groups others. @throws UsageError */
-  run?(line: Line, context: Context, tree: Tree): Promise<Ended>;
+  run?(line: Line, context: Context, tree: Tree): Promise<Ended | Instead>;
   commands?: Readonly<Record<string, Spec>>;
 }
 

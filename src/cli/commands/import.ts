@@ -1,45 +1,39 @@
 /** `profiles import <input...>`: what is open is asked, then it runs (contract §3). */
 
 import { Exit, InputError } from '../../engine/errors.js';
+import type { MappingFile } from '../../engine/read/index.js';
 import { optionsOfPlan } from '../../engine/run/plan-file.js';
 import type { Start } from '../../engine/run/start.js';
-import { hinted, toRun } from '../advice/hint.js';
+import { hinted, hintText } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { reportOf } from '../options/index.js';
 import { safeHint, writeOut } from '../output/terminal.js';
-import { isAttended, nobodyToAsk, openPrompter } from '../prompts/index.js';
-import type { Ended, Flags, Line } from './command.js';
+import { isAttended, nobodyToAsk } from '../prompts/index.js';
+import type { Ended, Instead, Line } from './command.js';
 import { whereTo } from './confirm.js';
 import { givenBy, importOptions, mappingFiles, savePlanOf } from './import-options.js';
 import { rehearse, requireService, runAndReport } from './import-run.js';
 
-type Options = Awaited<ReturnType<typeof optionsOf>>;
-
-async function optionsOf({ words: paths, flags }: Line, context: Context) {
+/** Whether a person is asked what is open: nothing that is made for a program was requested. */
+function isPersonAsked({ words, flags }: Line, context: Context): boolean {
   const { yes, json, ndjson, quiet, resume } = flags;
-  // Nothing that is made for a program was requested.
   const isForProgram = [yes, json, ndjson, quiet, resume].some((flag) => flag === true);
-  // Whether a person is asked what is open.
-  const isAsked = !isForProgram && !paths.includes('-') && isAttended(context);
-  const make = (zone: Flags) => importOptions(paths, { ...flags, ...zone }, context);
-  const { options, zone } = isAsked
-    ? await (await import('../guide/ask.js')).withZone(make, () => openPrompter(context))
-    : { options: await make({}), zone: {} };
-  const report = reportOf(flags, (await context.settings()).importDefaults);
-  return { paths, flags, isAsked, zone, import: options, report, savePlan: savePlanOf(flags) };
+  return !isForProgram && !words.includes('-') && isAttended(context);
 }
 
-export async function run(line: Line, context: Context): Promise<Ended> {
-  const asked = await optionsOf(line, context);
-  const { flags, isAsked, report, savePlan } = asked;
+export async function run(line: Line, context: Context): Promise<Ended | Instead> {
+  const { words: paths, flags } = line;
+  const isAsked = isPersonAsked(line, context);
   if (flags.guide === true && !isAsked) throw nobodyToAsk();
-  const guided = isAsked ? await guideImport(asked, context) : null;
-  const { options = asked.import, start = { from: 'inputs' } as Start, last } = guided ?? {};
-  const reads = [...mappingFiles(flags), ...(guided?.reads ?? [])];
-  const more = { savePlan, reads, isConfirmed: start.from === 'plan', seen: guided?.seen };
+  const guided = isAsked ? await guideImport(line, context) : null;
+  if (guided && 'argv' in guided) return guided;
+  const { options, start, last, saved, seen } = guided ?? (await unguided(line, context));
+  const report = reportOf(flags, (await context.settings()).importDefaults);
+  const reads = [...mappingFiles(flags), ...(saved ? [saved] : [])];
+  const more = { savePlan: savePlanOf(flags), reads, isConfirmed: start.from === 'plan', seen };
   const sayAgain = async (): Promise<void> => {
     if (last === undefined) return;
-    const text = toRun(last.do, context.commands.again(last.again));
+    const text = hintText(last.said, context.commands)!;
     await writeOut(context.stderr, `${safeHint(text, context.platform)}\n`);
   };
   // What is printed next does what was answered.
@@ -52,35 +46,53 @@ export async function run(line: Line, context: Context): Promise<Ended> {
         file: problem.path,
         cause: error,
       });
-      throw hinted(changed, { do: 'import it again', again: last.again });
+      throw hinted(changed, { ...last.said, do: 'import it again' });
     }
     await sayAgain(); // so that no answer is lost
     if (isAsked || reads.length > 0) throw error;
     const { withBeside } = await import('../guide/mapping.js');
-    throw await withBeside(error, { paths: asked.paths, options: asked.import }, context);
+    throw await withBeside(error, { paths, options }, context);
   });
   // A step to send what was held back says the answers, too.
   if (typeof ended !== 'object' || ended.exit !== Exit.held) await sayAgain();
   return ended;
 }
 
-/** Asks what is open. @returns null if nothing is */
-async function guideImport({ paths, flags, zone, import: asked }: Options, context: Context) {
-  await requireService(asked, context);
+/** An import of which nothing was asked. */
+async function unguided({ words, flags }: Line, context: Context) {
+  const options = await importOptions(words, flags, context);
+  const start: Start = { from: 'inputs' };
+  return { options, start, last: undefined, saved: null, seen: undefined };
+}
+
+/** Asks what is open. */
+async function guideImport(line: Line, context: Context) {
+  const { words: paths, flags } = line;
   const { guide } = await import('../guide/index.js');
-  const about = {
-    ...{ paths, options: asked, zone, isMapped: mappingFiles(flags).length > 0 },
-    given: givenBy({ ...flags, ...zone }),
-    to: whereTo(await context.settings()),
-    remake: ({ mapping: file, ...more }: Flags, mapping: Parameters<typeof importOptions>[3]) =>
-      importOptions(paths, { ...flags, ...more, ...(file ? { mapping: [file] } : {}) }, context, mapping),
-    rehearse: (options: Options['import']) => rehearse(options, context),
-  };
-  const guided = await guide(about, context);
-  if (!guided?.rehearsal) return guided && { ...guided, start: undefined };
-  const { options, rehearsal } = guided;
-  const { rejects, outcomes, waitForLockMs, invalid } = options;
-  const planned = { ...optionsOfPlan(rehearsal.saved), rejects, outcomes, waitForLockMs, invalid };
-  const start: Start = { from: 'plan', plan: rehearsal.saved, inputs: [], again: false };
-  return { ...guided, options: planned, start };
+  const { askInstead, lastFor } = await import('../guide/again.js');
+  try {
+    const plain = await unguided(line, context);
+    const { options } = plain;
+    await requireService(options, context);
+    const about = {
+      ...{ paths, options, given: givenBy(flags), isMapped: mappingFiles(flags).length > 0 },
+      to: whereTo(await context.settings()),
+      remake: (mapping: MappingFile) => importOptions(paths, flags, context, mapping),
+      rehearse: (of: typeof options) => rehearse(of, context),
+    };
+    const guided = await guide(about, context);
+    if (guided === null) {
+      const nothing = { mapping: null, saved: null, skipsInvalid: false, inputs: [] };
+      return { ...plain, last: context.answered && lastFor(nothing, options, context.commands) };
+    }
+    if ('argv' in guided) return guided;
+    const { rehearsal } = guided;
+    if (rehearsal === null) return { ...guided, start: plain.start };
+    const { rejects, outcomes, waitForLockMs, invalid } = guided.options;
+    const planned = { ...optionsOfPlan(rehearsal.saved), rejects, outcomes, waitForLockMs, invalid };
+    const start: Start = { from: 'plan', plan: rehearsal.saved, inputs: [], again: false };
+    return { ...guided, options: planned, start };
+  } catch (error) {
+    return askInstead(error, context);
+  }
 }

@@ -4,7 +4,7 @@ import { ID_FIELD, type Rejection } from '../../engine/model.js';
 import { filePlanOf, type PlannedInput, scanAll } from '../../engine/plan/plan.js';
 import type { Problem } from '../../engine/problems.js';
 import * as reading from '../../engine/read/index.js';
-import { type AnySource, shownInputs } from '../../engine/run/sources.js';
+import { type AnySource, leftOutWarnings, shownInputs } from '../../engine/run/sources.js';
 import { keepFirst } from '../../engine/run/summary.js';
 import { count } from '../../engine/util/numbers.js';
 import { inOneLine } from '../advice/hint.js';
@@ -29,6 +29,7 @@ export const command: Spec = {
   run: async ({ words: paths, flags }, context) => {
     const { importDefaults } = await context.settings();
     const sources = await sourcesOf(paths, context);
+    for (const warning of await leftOutWarnings(paths, sources, context)) context.warn(warning);
     const { writeMapping = null, force = false } = given(OTHERS, flags);
     const { chunkBytes } = valuesOf({ chunkBytes: SENDING.chunkBytes }, importDefaults);
     const options = await readingOptions(shownInputs(paths), flags, importDefaults, context);
@@ -48,18 +49,20 @@ export const command: Spec = {
     if (decided.all && writeMapping !== null) {
       if (!isAttended(context)) throw nobodyToAsk();
       const { askMapping } = await import('../guide/index.js');
-      const mapping = await askMapping({ paths, given: decided, options: how }, context);
-      if (mapping) await save(mapping);
-      return;
+      const { askInstead } = await import('../guide/again.js');
+      const about = { paths, given: decided, options: how };
+      const mapping = await askMapping(about, context).catch((error) => askInstead(error, context));
+      if (mapping && 'argv' in mapping) return mapping;
+      return mapping ? save(mapping) : undefined;
     }
     const isAsked = context.flags.json === true || writeMapping !== null;
     const { inspected, found } = await look(sources, how, isAsked, context);
     await print(inspected, found, decided, context);
-    if (writeMapping === null) return;
+    if (writeMapping === null) return undefined;
     const { answers, left } = guide.suggestedAnswers(found, decided);
     for (const why of left) context.warn(why);
     const mapping = mappingOf(found, answers);
-    await save({ ...reading.writtenFacts(how), ...mapping });
+    return save({ ...reading.writtenFacts(how), ...mapping });
   },
 };
 
@@ -67,8 +70,7 @@ export const command: Spec = {
 const look = (sources: readonly AnySource[], how: LookOptions, isAsked: boolean, context: Context) =>
   whileReading(context, async (reader) => {
     const inputs = reader({ ...how, guess: true });
-    for (const source of sources) await inputs.open(source);
-    reading.checkOpened(inputs.opened, how);
+    await inputs.open(sources);
     const inspected = await inputs.each((opened, deps) => inspect(opened, how, deps));
     reading.checkScanned(inspected, how);
     return { inspected, found: isAsked ? await inputs.looks(inspected) : [] };

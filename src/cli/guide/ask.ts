@@ -1,6 +1,5 @@
 /** Puts the questions of a guided import to a person, and collects the answers. */
 
-import type { ProfilesError } from '../../engine/errors.js';
 import type { CellType, KeyStyle, Kind, Plan, Summary } from '../../engine/model.js';
 import { KINDS, SOME_ZONE } from '../../engine/model.js';
 import type { Candidate, TypeChoice } from '../../engine/plan/look.js';
@@ -8,7 +7,7 @@ import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { converterOf, keyStyle, loadZones } from '../../engine/read/index.js';
 import { count, grouped } from '../../engine/util/numbers.js';
 import { causeText } from '../facts/index.js';
-import { planLine } from '../facts/outcome.js';
+import { planLine, whyOf } from '../facts/outcome.js';
 import type { Choice, Prompter } from '../prompts/plain.js';
 import {
   type Answers,
@@ -187,34 +186,18 @@ async function askZone(
 ): Promise<string> {
   const { before, type } = zoned[0];
   await loadZones();
-  const choices = zonesAfter(machineZone()).map((zone) => {
+  const choices = zones((zone) => {
     const json = converterOf(type.replace(SOME_ZONE, zone) as CellType)?.json(before);
-    return { value: zone, label: zone, hint: json ? `${quoted(before)} → ${json}` : undefined };
+    return json ? `${quoted(before)} → ${json}` : undefined;
   });
   return prompter.find(`In which time zone are the times of ${zoned.map(named).join(', ')}?`, choices);
 }
 
-const machineZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone;
-/** The likeliest first, then UTC, then all others. */
-const zonesAfter = (likely: string): string[] => [
-  ...new Set([likely, 'UTC', ...Intl.supportedValuesOf('timeZone')]),
-];
-
-/** Makes options, and asks for the time zone that they need, if any. */
-export async function withZone<O>(
-  make: (zone: { zone?: string }) => Promise<O>,
-  ask: () => Promise<Prompter>,
-): Promise<{ options: O; zone: { zone?: string } }> {
-  try {
-    return { options: await make({}), zone: {} };
-  } catch (error) {
-    const { problem } = error as ProfilesError;
-    if (problem?.code !== 'zone_open') throw error;
-    const question = `${problem.path}: in which time zone are the times of ${problem.columns.join(', ')}?`;
-    const choices = zonesAfter(machineZone()).map((value) => ({ value, label: value }));
-    const zone = await (await ask()).find(question, choices);
-    return { options: await make({ zone }), zone: { zone } };
-  }
+/** This machine's zone first, then UTC, then all others. @param hintFor what is said of each */
+export function zones(hintFor: (zone: string) => string | undefined = () => undefined): Choice<string>[] {
+  const own = Intl.DateTimeFormat().resolvedOptions().timeZone;
+  const all = [...new Set([own, 'UTC', ...Intl.supportedValuesOf('timeZone')])];
+  return all.map((zone) => ({ value: zone, label: zone, hint: hintFor(zone) }));
 }
 
 const short = (text: string): string => (text.length > 40 ? `${text.slice(0, 40)}…` : text);
@@ -233,6 +216,7 @@ export function planLines({ plan, saved, summary }: Rehearsal): string[] {
     sample === null ? [] : [`First item of ${path}:`, ...JSON.stringify(sample, null, 2).split('\n')],
   );
   const warnings = summary.warnings.map((warning) => `warning: ${warning}`);
+  if (summary.status === 'held') return [...items, ...warnings, `nothing will be sent: ${whyOf(summary)}`];
   return [...items, ...warnings, planLine({ ...saved.totals, stopped_by: null })];
 }
 

@@ -4,26 +4,18 @@
  * is held.
  */
 
-import {
-  AuthError,
-  ConfigError,
-  InputError,
-  NotConfirmedError,
-  ProfilesError,
-  UsageError,
-} from '../../engine/errors.js';
+import { AuthError, InputError, NotConfirmedError, ProfilesError } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { isKnownLayout } from '../../engine/plan/key-checks.js';
-import { checkOpened, type MappingFile, writtenFacts } from '../../engine/read/index.js';
+import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
 import type { AnySource } from '../../engine/run/sources.js';
 import { count } from '../../engine/util/numbers.js';
 import { hinted } from '../advice/hint.js';
-import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { openPrompter } from '../prompts/index.js';
 import type { Prompter } from '../prompts/plain.js';
-import { ANSWER_AGAIN, type Answered, lastFor } from './again.js';
-import { askAll, askIdentity, invalidLines, planLines, type Rehearsal, withZone } from './ask.js';
+import { ANSWER_AGAIN, type Instead, lastFor } from './again.js';
+import { askAll, askIdentity, invalidLines, planLines, type Rehearsal } from './ask.js';
 import { type Inputs, type LookOptions, type Reader, sourcesOf, whileReading } from './inputs.js';
 import * as mappings from './mapping.js';
 import { type Found, type Given, identityQuestions, mappingQuestions } from './questions.js';
@@ -37,10 +29,8 @@ export interface Asked {
   to: string;
   /** Whether a mapping file was named. */
   isMapped: boolean;
-  /** A flag that was answered before, so that the options could be made. */
-  zone: { zone?: string };
-  /** Makes the options again with these flags, by name, and with rules that were answered. */
-  remake(flags: Answered['flags'], mapping: MappingFile | null): Promise<ImportOptions>;
+  /** Makes the options again with rules that were answered. */
+  remake(mapping: MappingFile): Promise<ImportOptions>;
   /** Plans without a lock, and writes nothing. */
   rehearse(options: ImportOptions): Promise<Rehearsal>;
 }
@@ -55,46 +45,35 @@ const looking = <T>(context: Context, work: (reader: Reader, ask: Ask) => Promis
   });
 
 /**
- * @returns null if nothing is open; `rehearsal`: the plan to send, or null to make one; `last`: the same import without
- * questions, or one that asks again if no command can say it; `reads`: mapping files that were used or saved, where
- * nothing else may be written; `seen`: warnings that were shown
+ * @returns null if nothing is open; or the command line with the mapping file beside the inputs; or what was answered.
+ * `rehearsal`: the plan to send, or null to make one; `last`: the same import without questions; `saved`: the mapping
+ * file that was written; `seen`: warnings that were shown
  * @throws InterruptedError, NotConfirmedError: nothing was sent, and nothing was written but the answers; InputError;
  * UsageError
  */
 export const guide = (asked: Asked, context: Context) =>
   looking(context, async (reader, ask) => {
+    const { options } = asked;
+    const { answered = {}, commands, cwd } = context;
     const sources = await sourcesOf(asked.paths, context);
-    const beside = asked.isMapped ? null : mappings.mappingBeside(sources, context.cwd);
-    if (beside !== null && (await reader(asked.options).hasRejects(sources))) return null;
-    const isUsed = beside !== null && (await (await ask()).confirm(`Use the mapping in ${beside}?`, true));
-    /** @returns null for a rejects file */
-    const open = async (mapping: string | null) => {
-      const used = mapping === null ? {} : { mapping };
-      const { options, zone } =
-        mapping === null ? asked : await withZone((zone) => asked.remake({ ...used, ...zone }, null), ask);
-      const inputs = reader(options);
-      for (const source of sources) if (!(await inputs.open(source))) return null;
-      checkOpened(inputs.opened, options);
-      return { options, inputs, reads: Object.values(used), flags: { ...used, ...asked.zone, ...zone } };
-    };
-    const opened = isUsed
-      ? await open(beside).catch(async (error: unknown) => {
-          await goesWithout(beside, error, await ask(), context);
-          return open(null);
-        })
-      : await open(null);
-    if (opened === null) return null;
-    const { options, inputs, reads, flags } = opened;
-    const given = { ...asked.given, columns: asked.given.columns || reads.length > 0 };
-    const { mapping, isInvalid, isEmpty } = await settle(inputs, given, ask, context);
-    const final = mapping === null ? options : await asked.remake(flags, mapping);
-    const done = { flags, mapping };
-    if (mapping === null && (isEmpty || !given.all) && !(isInvalid && stopsAtInvalid(final))) {
-      if (Object.keys(flags).length === 0) return null;
-      const last = lastFor({ ...done, saved: null, skipsInvalid: false }, final);
-      return { options: final, rehearsal: null, last, reads, seen: undefined };
+    const inputs = reader(options);
+    const isOpen = !asked.isMapped && answered.mapping === undefined;
+    const beside = isOpen ? mappings.mappingBeside(sources, cwd) : null;
+    if (beside !== null) {
+      if (await inputs.hasRejects(sources)) return null;
+      if (await (await ask()).confirm(`Use the mapping in ${beside}?`, true)) {
+        const argv = commands.argv({ plus: ['--mapping', beside] });
+        return { argv, answered: { ...answered, mapping: beside } } satisfies Instead;
+      }
     }
-    return await finish({ asked, sources, final, done, reads }, await ask(), context);
+    if (!(await inputs.open(sources))) return null;
+    const given = { ...asked.given, columns: asked.given.columns || typeof answered.mapping === 'string' };
+    const { found, mapping } = await settle(inputs, given, ask, context);
+    const final = mapping === null ? options : await asked.remake(mapping);
+    const isInvalid = found.some(({ rejected }) => rejected > 0) && stopsAtInvalid(final);
+    const isDone = found.length === 0 || (!given.all && !isInvalid);
+    if (mapping === null && isDone) return null;
+    return await finish({ asked, sources, final, mapping, inputs }, await ask(), context);
   });
 
 /**
@@ -107,60 +86,44 @@ export const askMapping = (
 ): Promise<MappingFile | null> =>
   looking(context, async (reader, ask) => {
     const inputs = reader(options);
-    for (const source of await sourcesOf(paths, context)) if (!(await inputs.open(source))) return null;
-    checkOpened(inputs.opened, options);
+    if (!(await inputs.open(await sourcesOf(paths, context)))) return null;
     return (await settle(inputs, given, ask, null)).mapping;
   });
-
-/** Asks whether to go on without a mapping file. @throws UsageError if not; every error that says nothing about the file */
-async function goesWithout(path: string, error: unknown, ask: Prompter, { commands }: Context) {
-  if (!(error instanceof InputError || error instanceof UsageError || error instanceof ConfigError))
-    throw error;
-  const why = `${path} does not fit: ${errorWords(error, commands).message}`;
-  ask.show([why]);
-  if (!(await ask.confirm('Import without it?', true))) throw new UsageError(why, { cause: error });
-}
 
 const stopsAtInvalid = ({ invalid, dryRun }: ImportOptions): boolean => invalid === 'none' && !dryRun;
 
 /**
  * Asks what the inputs leave open.
  * @param context of an import, which has nothing to ask about files without rows; null for a mapping
- * @returns `mapping`: null if nothing was open
+ * @returns `found`: none without rows; `mapping`: null if nothing was open
  */
 async function settle(
   inputs: Inputs,
   given: Given,
   ask: Ask,
   context: Context | null,
-): Promise<{ mapping: MappingFile | null; isInvalid: boolean; isEmpty: boolean }> {
+): Promise<{ found: Found[]; mapping: MappingFile | null }> {
   const known = (looks: Found[]) => (context ? withKnown(looks, context) : looks);
   let found = await known(await inputs.looks());
   if (context && found.every(({ rows }) => rows === 0)) {
     const unknown = found.find(({ guessed }) => guessed);
     if (unknown) throw new InputError('has no rows', { file: unknown.path });
-    return { mapping: null, isInvalid: false, isEmpty: true };
+    return { found: [], mapping: null };
   }
   const identities = identityQuestions(found, given);
   for (const question of identities)
     await inputs.identify(question.path, await askIdentity(question, await ask()));
   if (identities.length > 0) found = await known(await inputs.looks());
   const questions = mappingQuestions(found, given, new Set(identities.map(({ path }) => path)));
-  const isInvalid = found.some(({ rejected }) => rejected > 0);
-  if (!mappings.canShare(found)) {
-    if (identities.length > 0 || given.all) throw mappings.notShared(found);
-    return { mapping: null, isInvalid, isEmpty: false }; // each file says what it is
-  }
-  if (identities.length + questions.length === 0) return { mapping: null, isInvalid, isEmpty: false };
+  const canShare = mappings.canShare(found);
+  if (!canShare && (identities.length > 0 || given.all)) throw mappings.notShared(found);
+  // If no mapping can be for all, each file says what it is.
+  if (!canShare || identities.length + questions.length === 0) return { found, mapping: null };
   const prompter = await ask();
   const unlike = found.flatMap((one) => one.unlike.map(unlikeText));
   if (unlike.length > 0) prompter.show(unlike);
   const answers = await askAll(questions, found, { given, prompter });
-  return {
-    mapping: { ...writtenFacts(inputs.options), ...mappings.mappingOf(found, answers) },
-    isInvalid,
-    isEmpty: false,
-  };
+  return { found, mapping: { ...writtenFacts(inputs.options), ...mappings.mappingOf(found, answers) } };
 }
 
 /** Finds out which inputs have only keys and types that the last imports of their kind had. */
@@ -183,8 +146,8 @@ interface Finish {
   asked: Asked;
   sources: readonly AnySource[];
   final: ImportOptions;
-  done: Pick<Answered, 'flags' | 'mapping'>;
-  reads: readonly string[];
+  mapping: MappingFile | null;
+  inputs: Inputs;
 }
 
 /** Saves the answers. @returns null if they cannot be: the import goes on, and its command has them as flags */
@@ -200,7 +163,7 @@ async function save(path: string, mapping: MappingFile, ask: Prompter, context: 
 }
 
 /** Shows the plan, asks what it leaves open, and saves the answers. */
-async function finish({ asked, sources, final, done, reads }: Finish, ask: Prompter, context: Context) {
+async function finish({ asked, sources, final, mapping, inputs }: Finish, ask: Prompter, context: Context) {
   const found = final.dryRun ? null : await asked.rehearse(final);
   if (found) ask.show(planLines(found));
   // An import of nothing else says so itself.
@@ -220,17 +183,17 @@ async function finish({ asked, sources, final, done, reads }: Finish, ask: Promp
   const { embedded } = await context.settings();
   const sends = rehearsal === null || (await ask.confirm(`Send to ${asked.to}?`, embedded));
   const freeName = (): string => mappings.freeName(sources, context.cwd);
-  const isSaved = done.mapping !== null && (await ask.confirm(`Save the answers as ${freeName()}?`, true));
+  const isSaved = mapping !== null && (await ask.confirm(`Save the answers as ${freeName()}?`, true));
   // In the meantime, another import may have taken the name.
-  const saved = isSaved ? await save(freeName(), done.mapping!, ask, context) : null;
-  const last = lastFor({ ...done, saved, skipsInvalid }, final);
+  const saved = isSaved ? await save(freeName(), mapping, ask, context) : null;
+  const last = lastFor({ mapping, saved, skipsInvalid, inputs: inputs.opened }, final, context.commands);
   if (!sends) {
     const error = new NotConfirmedError('nothing was sent');
-    throw hinted(error, last === ANSWER_AGAIN ? last : { ...last, do: 'to send it' });
+    throw hinted(error, last === ANSWER_AGAIN ? last.said : { ...last.said, do: 'to send it' });
   }
   return {
     options: skipsInvalid ? { ...final, invalid: 'any' as const } : final,
-    ...{ rehearsal, last, reads: saved === null ? reads : [...reads, saved] },
+    ...{ rehearsal, last, saved },
     seen: found?.summary.warnings,
   };
 }

@@ -7,7 +7,14 @@ import { ID_FIELD, type Kind } from '../../engine/model.js';
 import { NUMBERS, type ReadOptions } from '../../engine/options.js';
 import { lookAt, scanFirst } from '../../engine/plan/look.js';
 import { misfitsIn } from '../../engine/plan/misfits.js';
-import { likeliestCompany, notSpooled, type OpenedInput, openInput, Pool } from '../../engine/read/index.js';
+import {
+  checkOpened,
+  likeliestCompany,
+  notSpooled,
+  type OpenedInput,
+  openInput,
+  Pool,
+} from '../../engine/read/index.js';
 import {
   type AnySource,
   expandInputs,
@@ -47,8 +54,14 @@ export class Inputs {
     return this.#inputs.map(({ opened }) => opened);
   }
 
-  /** Opens an input as its columns say, or else as its likeliest kind. @returns false for a rejects file, which knows */
-  async open(source: AnySource): Promise<boolean> {
+  /** Opens inputs as their columns say, or else as their likeliest kind. @returns false if one is a rejects file, which knows */
+  async open(sources: readonly AnySource[]): Promise<boolean> {
+    for (const source of sources) if (!(await this.#add(source))) return false;
+    checkOpened(this.opened, this.options);
+    return true;
+  }
+
+  async #add(source: AnySource): Promise<boolean> {
     const located = await this.how.read(source.path, () => this.how.fetch(source));
     const opening = this.#open(located).catch(async (error: ProfilesError) => {
       const { problem } = error;

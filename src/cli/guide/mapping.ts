@@ -212,7 +212,7 @@ async function eachApart(sources: readonly AnySource[], options: LookOptions, co
   if (files.length < 2 || files.length < sources.length || files.length > MOST_FILES) return null;
   return whileReading(context, async (reader) => {
     const inputs = reader(options);
-    for (const source of sources) if (!(await inputs.open(source))) return null;
+    if (!(await inputs.open(sources))) return null;
     const found = inputs.opened.map(({ path, kind, idColumn: id, companyIdColumn: company }) => {
       return { path, kind, id, company };
     });

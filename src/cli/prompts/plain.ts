@@ -68,10 +68,13 @@ function leaveClosed(input: Input & { fd?: number }): void {
 export const interrupted = ({ stop }: Pick<Context, 'stop'>): ProfilesError =>
   stop.aborted && stop.reason !== 'SIGHUP' ? InterruptedError.of(stop) : new InterruptedError('SIGINT');
 
-/** If several lines are pasted at once, the next questions use the others as answers. */
+/** Lines that were pasted at once: the questions that follow use them as answers. */
+const pasted = new WeakMap<Input, string[]>();
+
 export function plainPrompter(context: Asking): Prompter {
   const { stdin, stderr } = context;
-  const lines: string[] = [];
+  const lines = pasted.get(stdin()) ?? [];
+  pasted.set(stdin(), lines);
   const say = (line: string): void => void stderr.write(`${line}\n`);
 
   /** @throws InterruptedError */

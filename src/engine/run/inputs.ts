@@ -9,7 +9,6 @@ import type { Problem } from '../problems.js';
 import {
   checkOpened,
   isOutcomes,
-  leftOutOf,
   type OpenedInput,
   openInput,
   type RejectsHead,
@@ -22,11 +21,16 @@ import { obstacle } from '../util/written-file.js';
 import { readAgain } from './again.js';
 import type { Recorded } from './recorded.js';
 import { isRejectsName } from './rejects-form.js';
-import { type AnySource, expandInputs, fetchSource, type Located, locate, shownInputs } from './sources.js';
+import {
+  type AnySource,
+  expandInputs,
+  fetchSource,
+  type Located,
+  leftOutWarnings,
+  locate,
+  shownInputs,
+} from './sources.js';
 import type { ImportDeps, Start } from './start.js';
-
-/** How many files of a folder a warning names. */
-const MOST_LEFT_OUT = 5;
 
 /**
  * @param recorded what was decided before; null for new inputs
@@ -46,14 +50,8 @@ export async function* openInputs(
       problem: { code: 'one_rejects_file' },
     });
   }
-  for (const path of recorded || deps.records ? [] : options.paths) {
-    const named = sources.map((one) => ('location' in one ? one.location : null));
-    const isLeftOut = (name: string): boolean => !named.includes(resolve(deps.cwd, path, name));
-    const files = (await leftOutOf(path, deps)).filter(isLeftOut);
-    const few = files.length > MOST_LEFT_OUT ? [...files.slice(0, MOST_LEFT_OUT), '…'] : files;
-    const message = `${path}: archives and older workbooks in a folder are left out: ${few.join(', ')}`;
-    if (files.length > 0) yield { type: 'warning', message };
-  }
+  const leftOut = recorded || deps.records ? [] : await leftOutWarnings(options.paths, sources, deps);
+  for (const message of leftOut) yield { type: 'warning', message };
   if (!recorded) return yield* openNew(sources, spool, options, deps);
   const named = start.from === 'inputs' ? [] : start.inputs;
   const opened: OpenedInput[] = [];

@@ -20,6 +20,7 @@ import {
   digestFile,
   expandInput,
   isArchive,
+  leftOutOf,
   notSpooled,
   type Source,
   spoolStdin,
@@ -68,6 +69,28 @@ export async function expandInputs(paths: readonly string[], deps: SourceDeps): 
     seen.add(place);
   }
   return found;
+}
+
+/** How many files of a folder a warning names. */
+const MOST_LEFT_OUT = 5;
+
+/** Warns of files in folders that may have rows, and that no source is. */
+export async function leftOutWarnings(
+  paths: readonly string[],
+  sources: readonly AnySource[],
+  { cwd }: Pick<SourceDeps, 'cwd'>,
+): Promise<string[]> {
+  const named = sources.map((one) => ('location' in one ? one.location : null));
+  const warnings: string[] = [];
+  for (const path of paths) {
+    const files = (await leftOutOf(path, { cwd })).filter(
+      (name) => !named.includes(resolve(cwd, path, name)),
+    );
+    const few = files.length > MOST_LEFT_OUT ? [...files.slice(0, MOST_LEFT_OUT), '…'] : files;
+    if (files.length > 0)
+      warnings.push(`${path}: archives and older workbooks in a folder are left out: ${few.join(', ')}`);
+  }
+  return warnings;
 }
 
 /**

@@ -194,7 +194,7 @@ function withoutId(known: Kind | undefined, columns: readonly string[], asked: A
     throw new InputError(sentence, {
       file,
       hint: `if the rows are in another sheet, name it, such as ${JSON.stringify(sheets[0])}`,
-      problem: { code: 'rows_in_sheet', paths: inputs, sheets, otherwise },
+      problem: { code: 'rows_in_sheet', path: file, sheets, otherwise },
     });
   }
   if (below[0]) throw new InputError(sentence, { file, ...inArray(file, below[0].path, otherwise) });
