@@ -13,7 +13,8 @@ import { fates, status } from './faults.js';
 import { balance, elevenCompanies } from './support.js';
 
 const file = elevenCompanies();
-const SEND = `import ${file.path} --chunk-size 4 -o interval=5ms`;
+const IN_CHUNKS = `import ${file.path} -o interval=5ms --chunk-size`;
+const SEND = `${IN_CHUNKS} 4`;
 
 const { service, machine, run } = workspace({ [file.path]: file.text });
 const start = machine.start.bind(machine);
@@ -103,7 +104,7 @@ describe('Ctrl-C at once ends', () => {
     ['the last job', '12', 11],
   ])('the wait for %s', async (_, chunkSize, submitted) => {
     service.trouble = { fate: () => fates.stuck };
-    const child = start(`${SEND} --chunk-size ${chunkSize} --json`);
+    const child = start(`${IN_CHUNKS} ${chunkSize} --json`);
     await once(service.events, 'poll');
     child.kill('SIGINT');
     const ended = await child.ended;

@@ -108,7 +108,15 @@ export const resume: Spec = {
     const state = await context.state();
     await state.refuseMoved(); // its runs may have been finished where it moved to
     const named = id === undefined ? undefined : findRun(await state.runs.all(), id);
-    const stored = await chooseRun(named, failed, state);
+    // Flags that name a region or an account say which runs are meant.
+    const asked = context.flags;
+    const stored = await chooseRun(
+      named,
+      failed,
+      state,
+      ({ scope, named_account }) =>
+        (asked.region ?? scope.region) === scope.region && (asked.account ?? named_account) === named_account,
+    );
     const { run, scope, named_account: account } = stored;
     const words = ['resume', run, ...(failed ? ['--failed'] : [])];
     const there = await contextAt(`run ${run}`, scope, words, context, account);

@@ -155,23 +155,35 @@ function nothing(message: string, run: StoredRun | null, failed: RequestRecord[]
   return new UsageError(message, { problem: { code: 'nothing_to_resume', ...about } });
 }
 
+/** Whether a run is among those from which one is chosen. */
+type Fits = (run: StoredRun) => boolean;
+
 /**
  * The run to continue.
- * @param named without it: the newest with unsent rows that no process is running, then the newest with unfinished jobs;
+ * @param named without it, among those that fit: the newest with unsent rows that no process is running, then the newest with unfinished jobs;
  * with `failed`, the newest finished one with failed rows
  * @throws UsageError if there is none, or nothing is left of the named one
  */
-export function chooseRun(named: StoredRun | undefined, failed: boolean, state: State): Promise<StoredRun> {
-  return failed ? chooseFailed(named, state) : chooseUnfinished(named, state);
+export async function chooseRun(
+  named: StoredRun | undefined,
+  failed: boolean,
+  state: State,
+  fits: Fits = () => true,
+): Promise<StoredRun> {
+  const runs = named ? [named] : (await state.runs.all()).filter(fits);
+  return failed ? chooseFailed(named, runs, state) : chooseUnfinished(named, runs, state);
 }
 
-async function chooseUnfinished(named: StoredRun | undefined, state: State): Promise<StoredRun> {
+async function chooseUnfinished(
+  named: StoredRun | undefined,
+  runs: readonly StoredRun[],
+  state: State,
+): Promise<StoredRun> {
   if (named && isContinuing(named)) return named;
   if (named) {
     const message = `run ${named.run} is finished (${named.status}): there is nothing to resume`;
     throw nothing(message, named, await failedIn(named, state));
   }
-  const runs = await state.runs.all();
   const unfinished = runs.filter((run) => !run.finished);
   for (const run of unfinished) if (!(await isAlive(run, state))) return run;
   // What was seen of the jobs of one that only did not wait is enough.
@@ -191,8 +203,12 @@ async function chooseUnfinished(named: StoredRun | undefined, state: State): Pro
   throw failed[0] ? nothing(message, ...failed[0], what) : nothing(message, null);
 }
 
-async function chooseFailed(named: StoredRun | undefined, state: State): Promise<StoredRun> {
-  for (const run of named ? [named] : await state.runs.all()) {
+async function chooseFailed(
+  named: StoredRun | undefined,
+  runs: readonly StoredRun[],
+  state: State,
+): Promise<StoredRun> {
+  for (const run of runs) {
     if (run.finished && (await failedIn(run, state)).length > 0) return run;
   }
   if (!named) throw nothing('no finished import has failed rows', null);
