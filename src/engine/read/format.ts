@@ -2,7 +2,7 @@
 import type { CellType, ColumnPlan, Format, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
 import type { ColumnStats } from './conversion/stats.js';
-import type { Notes } from './csv/notes.js';
+import type { Notes } from './csv/dialect.js';
 import type { Rows } from './rows.js';
 import type { Head } from './text/head.js';
 import type { Output } from './text/output.js';

@@ -8,8 +8,8 @@ import type { Mapping, Zones } from './mapping/rules.js';
 export * from './cell-hashes.js';
 export { isMarker, readsAsType } from './conversion/guess.js';
 export { decide, sameDecimals } from './conversion/stats.js';
-export { BOOLEAN_TYPES } from './conversion/texts.js';
 export {
+  BOOLEAN_TYPES,
   type Converter,
   cellType,
   converterOf,
@@ -19,7 +19,7 @@ export {
   partsOf,
   TYPES,
 } from './conversion/types.js';
-export { isAfterQuote, isBehindBackslash } from './csv/odd-rows.js';
+export { isAfterQuote, isBehindBackslash } from './csv/parser.js';
 export * from './csv/rejected.js';
 export * from './hashes.js';
 export * from './identifier.js';

@@ -1,6 +1,6 @@
 /** Reads the rows of an input: as records, as items, and as they are in the file. */
 import type { RejectedRow } from '../model.js';
-import type { Notes } from './csv/notes.js';
+import type { Notes } from './csv/dialect.js';
 import { formatOf, originalsIn } from './formats.js';
 import type { HashOptions, ItemBatch } from './items.js';
 import type { RecordCache } from './record-cache.js';

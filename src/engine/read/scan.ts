@@ -3,7 +3,7 @@
 import type { CellType, FileRows, RejectedRow } from '../model.js';
 import type { Warning } from '../problems.js';
 import { strayDate } from './conversion/found.js';
-import { Notes } from './csv/notes.js';
+import { Notes } from './csv/dialect.js';
 import type { Inferred } from './format.js';
 import { formatOf, placeWord } from './formats.js';
 import { alteredWords, oddWords } from './identifier.js';

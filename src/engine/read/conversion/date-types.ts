@@ -248,11 +248,9 @@ type OffsetAt = (local: number) => number | null;
 
 const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
-/** Most spans of so many days are without a change of clocks. */
-const SPAN = 16;
-const MOST_SPANS = 20_000;
+const MOST_DAYS = 40_000;
 
-/** Null for a name that is not one. The library is slow: it is asked once for each span. */
+/** Null for a name that is not one. The library is slow: it is asked once for each day. */
 export function zoneOf(name: string): OffsetAt | null {
   if (/^(?:UTC|GMT|Z)$/i.test(name)) return () => 0;
   if (luxon === undefined) throw new Error('zones are not loaded');
@@ -261,16 +259,12 @@ export function zoneOf(name: string): OffsetAt | null {
   if (!isFixed && !IANAZone.isValidZone(name)) return null;
   const zone = isFixed ? FixedOffsetZone.parseSpecifier(`UTC${name}`) : IANAZone.create(name);
   // Local times are up to a day from UTC.
-  const around = (days: number) => {
-    const [from, to] = [-DAY_MS, (days + 1) * DAY_MS];
-    const offsetsOf = (start: number) => [zone.offset(start + from), zone.offset(start + to)] as const;
-    return remembered((span: number) => offsetsOf(span * days * DAY_MS), MOST_SPANS);
-  };
-  const [aroundSpan, aroundDay] = [around(SPAN), around(1)];
+  const around = remembered(
+    (day: number) => [zone.offset((day - 1) * DAY_MS), zone.offset((day + 2) * DAY_MS)] as const,
+    MOST_DAYS,
+  );
   return (local) => {
-    const day = Math.floor(local / DAY_MS);
-    let offsets = aroundSpan(Math.floor(day / SPAN));
-    if (offsets[0] !== offsets[1]) offsets = aroundDay(day);
+    const offsets = around(Math.floor(local / DAY_MS));
     if (offsets[0] === offsets[1]) return offsets[0];
     return offsets.find((offset) => zone.offset(local - offset * MINUTE_MS) === offset) ?? null;
   };

@@ -6,9 +6,8 @@ import { type CellType, SOME_ZONE } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { count } from '../../util/numbers.js';
 import { type Evidence, list } from '../wording.js';
-import { TEXT_TYPES } from './texts.js';
 import { remembered, scratchText } from './type.js';
-import { converterOf, isSameStyle, sentAs, TYPES } from './types.js';
+import { converterOf, isSameStyle, sentAs, TEXT_TYPES, TYPES } from './types.js';
 
 /** How many cells give candidates. */
 const FIRST_CELLS = 100;

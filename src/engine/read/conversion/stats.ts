@@ -8,7 +8,7 @@ import { type Evidence, quoted } from '../wording.js';
 import { addFit, addFits, type Fits, isOpen, noFits } from './guess.js';
 import { aroundDigits, classifyText, NOT_A_NUMBER, ZERO_AT_END } from './numbers.js';
 import { remembered } from './type.js';
-import { partsOf } from './types.js';
+import { converterOf, partsOf } from './types.js';
 
 /** What the cells of a column that are not empty have in common. Plain data. */
 export interface ColumnStats {
@@ -155,11 +155,12 @@ const currencyIn = remembered((around: string) => {
   return CODES.get(sign) ?? sign;
 });
 
-/** @param text a value that fits `money` */
-export function addCurrency(seen: Currencies, text: string, line: number): void {
+/** Notes the currency of a value, if its column's type reads it. */
+export function addCurrency(seen: Currencies, text: string, line: number, type: CellType): void {
   if (seen.length > 1) return;
   const currency = currencyIn(aroundDigits(text));
-  if (currency !== '' && currency !== seen[0]?.currency) seen.push({ line, text, currency });
+  if (currency === '' || currency === seen[0]?.currency) return;
+  if (converterOf(type)!.read(text) !== null) seen.push({ line, text, currency });
 }
 
 /** `a` comes before `b`, and is null for the first part of a column. */

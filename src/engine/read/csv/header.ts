@@ -171,7 +171,8 @@ const VALUE = /^(?:\\N|\S+@\S+\.\S+|\d{4}-\d\d-\d\d.*|(?!(?:19|20)\d\d$)-?\d+(?:
 /** Whether a name of a header is rather a cell of a row. */
 export const looksLikeValue = (name: string): boolean => VALUE.test(name.trim());
 
-function quietly<T>(attempt: () => T): T | null {
+/** The result of an attempt; null if it throws. */
+export function quietly<T>(attempt: () => T): T | null {
   try {
     return attempt();
   } catch {

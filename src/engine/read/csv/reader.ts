@@ -11,6 +11,7 @@ import {
   type Header,
   looksLikeValue,
   namesIn,
+  quietly,
   type Table,
   tableOf,
   titleLines,
@@ -110,13 +111,8 @@ function betweenOthers(header: Header | null, table: Table, options: InputOption
 }
 
 /** Whether columns name the identifier. */
-function isIdentified(columns: string[], options: InputOptions): boolean {
-  try {
-    return identify(named(columns), { ...options, guess: undefined }) !== null;
-  } catch {
-    return false;
-  }
-}
+const isIdentified = (columns: string[], options: InputOptions): boolean =>
+  quietly(() => identify(named(columns), { ...options, guess: undefined })) !== null;
 
 /** The error for columns that show no identifier, if a name looks like a value: databases unload without a header. */
 function withoutHeader(error: unknown, header: Header | null): InputError | null {

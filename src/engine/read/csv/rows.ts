@@ -3,9 +3,9 @@ import type { Rows } from '../rows.js';
 import type { Head } from '../text/head.js';
 import { type Splitter, splitText } from '../text/splitter.js';
 import { type AskedDialect, askedDialect, type Dialect, isPlain } from './dialect.js';
-import { DialectSplitter } from './parser.js';
+import { type CsvForm, DialectSplitter } from './parser.js';
 import { CsvRow } from './row.js';
-import { type CsvForm, Tokenizer } from './tokenizer.js';
+import { Tokenizer } from './tokenizer.js';
 
 /** The beginning of a text; if it is all there is, a quote that is open there is never closed. */
 export type HeadText = Pick<Head, 'text' | 'whole'>;

@@ -8,29 +8,15 @@ import { MOST_COLUMNS } from '../limits.js';
 import { CellLists, DOUBLED, ESCAPED, NumberList, type OddRow, type Rows } from '../rows.js';
 import { BACKSLASH, four, mustEscape, QUOTE, skipText, skipTextTo, viewOf } from '../text/fours.js';
 import { Splitter } from '../text/splitter.js';
-import type { Dialect } from './dialect.js';
-import type { Notes } from './notes.js';
 import {
   brokenRow,
-  type CsvLimits,
+  type CsvForm,
   maxRecordBytes,
   oddRow,
   recordTooLarge,
   tooLong,
   unclosed,
-} from './odd-rows.js';
-
-export interface CsvForm extends CsvLimits {
-  dialect: Dialect;
-  /** Cells of a row; null for as many as the first one has. */
-  width: number | null;
-  /** Whether the first row is a header, which is in no batch. */
-  header: boolean;
-  /** Line of the first byte, from 1. */
-  line: number;
-  /** Collects signs of another dialect. */
-  notes?: Notes | undefined;
-}
+} from './parser.js';
 
 const LF = 0x0a;
 const CR = 0x0d;

@@ -81,7 +81,8 @@ export class CsvCounter implements ColumnCounter {
       if (this.#open[index]) this.#look(index, row, line);
       else part.stats.cells++;
       if (!isAccepted) part.outside++;
-      else if (part.currencies) addCurrency(part.currencies, row.text(index), line);
+      else if (part.currencies)
+        addCurrency(part.currencies, row.text(index), line, this.input.targets[index]!.pinned!);
     }
   }
 

@@ -13,36 +13,14 @@ import type { ColumnCounter, ColumnTotals } from '../format.js';
 import type { Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
 import { type Evidence, shown } from '../wording.js';
+import type { Value } from './members.js';
+import { JSON_TYPES } from './text.js';
 
 /** The most fields to know. Items may have any number of different ones, and memory must not grow with the file. */
 export const MAX_FIELDS = 10_000;
 
-export const JSON_TYPES = ['string', 'integer', 'number', 'boolean', 'null', 'object'] as const;
-
-export type JsonType = (typeof JSON_TYPES)[number];
-
-export function jsonTypeOf(value: unknown): JsonType {
-  switch (typeof value) {
-    case 'string':
-      return 'string';
-    case 'boolean':
-      return 'boolean';
-    case 'number':
-      return Number.isInteger(value) ? 'integer' : 'number';
-    default:
-      return value === null ? 'null' : 'object';
-  }
-}
-
-/** A value, which is parsed only when it is shown. */
-export interface SeenValue {
-  /** Its number in `JSON_TYPES`. */
-  readonly type: number;
-  read(): unknown;
-}
-
 /** Receives each value of an item, accepted or not, with its target and the item's line. */
-export type SeeField = (target: Target, value: SeenValue, line: number) => void;
+export type SeeField = (target: Target, value: Value, line: number) => void;
 
 const [TEXT, INTEGER, NUMBER, NULL] = [0, 1, 2, 4];
 
@@ -67,7 +45,7 @@ export const emptyFieldStats = (): FieldStats => ({
 /** Integers and decimals do not count as different types. */
 const kindOf = (type: number): number => (type === INTEGER ? NUMBER : type);
 
-function addValue(stats: FieldStats, value: SeenValue, line: number): void {
+function addValue(stats: FieldStats, value: Value, line: number): void {
   const { type } = value;
   stats.counts[type]!++;
   if (type === NULL || stats.other !== null) return;
@@ -112,8 +90,6 @@ export interface FieldPart extends Target {
 /** Counts the fields of a batch, as the writer sees them. */
 export class FieldCounter implements ColumnCounter {
   #parts = new Map<string, FieldPart>();
-  /** Texts of the current item that are amounts, if it is sent. */
-  #amounts: { currencies: Currencies; text: string; line: number }[] = [];
 
   constructor(writer: { see: SeeField | null }) {
     writer.see = (target, value, line) => this.#add(target, value, line);
@@ -123,24 +99,18 @@ export class FieldCounter implements ColumnCounter {
     this.#parts = new Map();
   }
 
-  count(_: number, isAccepted: boolean): void {
-    if (this.#amounts.length === 0) return;
-    for (const { currencies, text, line } of isAccepted ? this.#amounts : [])
-      addCurrency(currencies, text, line);
-    this.#amounts = [];
-  }
+  count(): void {}
 
   take(): FieldPart[] {
     return [...this.#parts.values()];
   }
 
-  #add(target: Target, value: SeenValue, line: number): void {
+  #add(target: Target, value: Value, line: number): void {
     const part = this.#parts.get(target.column) ?? this.#open(target);
     if (part === null) return;
     addValue(part.stats, value, line);
-    if (part.currencies && value.type === TEXT) {
-      this.#amounts.push({ currencies: part.currencies, text: value.read() as string, line });
-    }
+    if (part.currencies && value.type === TEXT)
+      addCurrency(part.currencies, value.read() as string, line, part.pinned!);
   }
 
   #open(target: Target): FieldPart | null {

@@ -1,7 +1,6 @@
 /** The members of a JSON object as its text has them. A value is parsed only if it is not sent as it is written. */
 import { CellLists, type Rows } from '../rows.js';
 import { BACKSLASH, QUOTE, skipText, viewOf } from '../text/fours.js';
-import { JSON_TYPES, jsonTypeOf, type SeenValue } from './fields.js';
 import {
   CLOSE_BRACE,
   COLON,
@@ -19,7 +18,7 @@ import {
   skipSpace,
   ZERO,
 } from './look.js';
-import { isWhole, jsonString, lossIn } from './text.js';
+import { isWhole, JSON_TYPES, jsonString, jsonTypeOf, lossIn } from './text.js';
 
 /** What a value is. The first are valid JSON, written as `JSON.stringify` would, and numbered like `JSON_TYPES`. */
 const TEXT = 0;
@@ -225,8 +224,9 @@ function membersIn(value: unknown): number {
 }
 
 /** The value of the member that is visited. It is parsed at most once, and mostly not at all. */
-export class Value implements SeenValue {
+export class Value {
   bytes = Buffer.alloc(0);
+  /** Its number in `JSON_TYPES`. */
   type = 0;
   kind = 0;
   start = 0;

@@ -43,10 +43,13 @@ export function shapeOf({ text, whole }: Pick<Head, 'text' | 'whole'>, asked: As
   if (text[start] !== OPEN_BRACE) {
     return text[start] === OPEN_BRACKET || asked.format === 'json' ? { format: 'json', body: ARRAY } : LINES;
   }
-  const first = firstObject(text, start);
-  const held = kindsOf(first, asked.id);
-  const alone =
-    first.end < 0 || first.names.length === 1 || (whole && skipSpace(text, first.end) === text.length);
+  const { found, end } = membersAt(text, start);
+  // An object with an identifier is an item, and no request body.
+  const identifiers: (string | undefined)[] = [...Object.values(ID_FIELD), asked.id];
+  const isItem = found.some(({ name }) => identifiers.includes(name));
+  const arrays = isItem ? [] : found.filter((member) => isRows(text, member.start)).map(({ name }) => name);
+  const held = KINDS.filter((kind) => arrays.includes(kind));
+  const alone = end < 0 || found.length === 1 || (whole && skipSpace(text, end) === text.length);
   if (held.length > 0 && alone) {
     if (held.length > 1 && !asked.kind) throw holdsBoth(asked.path);
     const kind = held.find((each) => each === asked.kind) ?? held[0]!;
@@ -72,24 +75,6 @@ const holdsBoth = (path: string): UsageError =>
     hint: 'import one kind at a time: say which one to read',
     problem: { code: 'both_kinds' },
   });
-
-interface FirstObject {
-  names: string[];
-  /** Names of the members that are arrays of objects, or empty arrays. */
-  arrays: string[];
-  /** Offset after the object; negative if the text ends before it, or is not JSON. */
-  end: number;
-}
-
-function firstObject(text: Buffer, start: number): FirstObject {
-  const { found, end } = membersAt(text, start);
-  const isRows = ({ start: value }: { start: number }): boolean => {
-    const begins = text[value] === OPEN_BRACKET ? text[skipSpace(text, value + 1)] : undefined;
-    return begins === OPEN_BRACE || begins === CLOSE_BRACKET;
-  };
-  const [names, arrays] = [found, found.filter(isRows)].map((members) => members.map(({ name }) => name));
-  return { names: names!, arrays: arrays!, end };
-}
 
 /** How many levels deep to look for arrays. */
 const MOST_LEVELS = 8;
@@ -117,11 +102,10 @@ export function arraysBelow({ text, whole }: Pick<Head, 'text' | 'whole'>, asked
   return alone ? found : [];
 }
 
-/** The kinds in an object, if it is a request body of the service; none for an item, which has an identifier. */
-function kindsOf({ names, arrays }: FirstObject, id: string | undefined): Kind[] {
-  const identifiers: (string | undefined)[] = [...Object.values(ID_FIELD), id];
-  if (names.some((name) => identifiers.includes(name))) return [];
-  return KINDS.filter((kind) => arrays.includes(kind));
+/** Whether a value is an array of objects, or an empty one. */
+function isRows(text: Buffer, start: number): boolean {
+  const begins = text[start] === OPEN_BRACKET ? text[skipSpace(text, start + 1)] : undefined;
+  return begins === OPEN_BRACE || begins === CLOSE_BRACKET;
 }
 
 /** How much of a text to examine to tell whether it has one object per line. */

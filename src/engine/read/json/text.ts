@@ -15,6 +15,23 @@ export function jsonString(text: string): string {
   return `"${text}"`;
 }
 
+export const JSON_TYPES = ['string', 'integer', 'number', 'boolean', 'null', 'object'] as const;
+
+export type JsonType = (typeof JSON_TYPES)[number];
+
+export function jsonTypeOf(value: unknown): JsonType {
+  switch (typeof value) {
+    case 'string':
+      return 'string';
+    case 'boolean':
+      return 'boolean';
+    case 'number':
+      return Number.isInteger(value) ? 'integer' : 'number';
+    default:
+      return value === null ? 'null' : 'object';
+  }
+}
+
 /** Far more characters than any double is printed with. */
 const MOST_DIGITS = 400;
 

@@ -13,12 +13,12 @@ import { copy, viewOf, writeFixed } from '../text/fours.js';
 import { Output } from '../text/output.js';
 import type { OpenedInput } from '../types.js';
 import { quoted, type Refusal, shown } from '../wording.js';
-import { JSON_TYPES, type JsonType, jsonTypeOf, type SeeField } from './fields.js';
+import type { SeeField } from './fields.js';
 import { type Field, type Fields, ItemFields } from './items.js';
 import { CLOSE_BRACE, OPEN_BRACE } from './look.js';
 import { Members, memberOf, NESTED, NULL, Value } from './members.js';
 import { type JsonRecord, recordReader } from './records.js';
-import { isWhole, membersText } from './text.js';
+import { isWhole, JSON_TYPES, type JsonType, jsonTypeOf, membersText } from './text.js';
 
 export class JsonWriter implements RowWriter {
   id = '';

@@ -1,6 +1,6 @@
 /** Reads the rows of a sheet, cell by cell, as text with the types that the cells have. */
 import { decimalSign } from '../conversion/types.js';
-import { type CsvLimits, tooLong } from '../csv/odd-rows.js';
+import { type CsvLimits, tooLong } from '../csv/parser.js';
 import type { Target } from '../mapping/targets.js';
 import { type NumberForm, PLAIN, plainNumber, serialText } from './number-forms.js';
 import type { Attribute, Handlers } from './xml.js';

@@ -2,8 +2,7 @@
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { askedDialect, type Dialect, plainDialect } from '../../../../src/engine/read/csv/dialect.js';
-import { Notes } from '../../../../src/engine/read/csv/notes.js';
+import { askedDialect, type Dialect, Notes, plainDialect } from '../../../../src/engine/read/csv/dialect.js';
 import { CsvRow } from '../../../../src/engine/read/csv/row.js';
 import { csvRows } from '../../../../src/engine/read/csv/rows.js';
 import { times } from '../../../support/times.js';
