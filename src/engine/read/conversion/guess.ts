@@ -81,7 +81,13 @@ export function guessOf(cells: readonly string[]): string[] {
       if (types.size < MOST_TYPES && !types.has(type) && reads(type, text) !== null) types.add(type);
     }
   }
-  return [...types];
+  return [...types].filter((type) => sentAs(type as CellType) !== 'boolean' || saysBoth(type, texts));
+}
+
+/** Whether texts are surely of a boolean type: `NO` alone may be Norway, and `Y` a code. */
+function saysBoth(type: string, texts: readonly string[]): boolean {
+  const values = new Set(texts.map((text) => reads(type, text)));
+  return (values.has('true') && values.has('false')) || texts.some((text) => /^(?:true|false)$/i.test(text));
 }
 
 export const noFits = (types: readonly string[]): Fits => ({
