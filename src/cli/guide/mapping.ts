@@ -58,31 +58,26 @@ function oneByOne(found: readonly Identified[], what: string, commands: Commands
 export function mappingOf(found: readonly Found[], answers: Answers): MappingFile {
   if (!canShare(found)) throw notShared(found);
   const [only, other] = found;
-  if (only && !other) return { kind: only.kind, ...sectionOf(only, found, answers) };
+  if (only && !other) return { kind: only.kind, ...sectionOf([only], answers) };
   return Object.fromEntries(
     KINDS.flatMap((kind) => {
-      const [first, ...more] = found
-        .filter((one) => one.kind === kind)
-        .map((one) => sectionOf(one, found, answers));
-      return first ? [[kind, more.reduce(merged, first)]] : [];
+      const alike = found.filter((one) => one.kind === kind);
+      return alike.length === 0 ? [] : [[kind, sectionOf(alike, answers)]];
     }),
   );
 }
 
-function sectionOf(
-  { kind, id, company, rules, columns }: Found,
-  found: readonly Found[],
-  answers: Answers,
-): MappingSection {
-  const alike = found.filter((one) => one.kind === kind);
+/** @param alike the inputs of a kind, of which there is at least one: its rules are for all of them */
+function sectionOf(alike: readonly Found[], answers: Answers): MappingSection {
+  const [{ id, rules }] = alike as [Found];
+  const company = alike.find((one) => one.company !== null)?.company ?? null;
   const isAlike = ({ path }: { path: string }): boolean => alike.some((one) => one.path === path);
-  const isLeftOut = (column: string): boolean =>
-    answers.leftOut.some((one) => isAlike(one) && one.column === column);
+  const leftOut = new Set(answers.leftOut.filter(isAlike).map(({ column }) => column));
+  const columns = alike.flatMap((one) => one.columns).filter(({ key }) => key !== null);
   const exclude = [
-    ...rules.exclude,
-    ...columns.flatMap(({ column, key }) => (key !== null && isLeftOut(column) ? [column] : [])),
+    ...new Set([...rules.exclude, ...columns.flatMap(({ column }) => (leftOut.has(column) ? [column] : []))]),
   ];
-  const sent = columns.filter(({ column, key }) => key !== null && !exclude.includes(column));
+  const sent = columns.filter(({ column }) => !exclude.includes(column));
   const here = new Set(alike.flatMap(({ types }) => types.flatMap(({ markers }) => markers)));
   const nulls = [...new Set([...(rules.nulls ?? []), ...answers.nulls.filter((text) => here.has(text))])];
   const chosen = new Map(
@@ -93,6 +88,17 @@ function sectionOf(
   const unlike = new Set(alike.flatMap((one) => one.unlike.map(({ column }) => column)));
   const named = new Map(rules.map);
   const styled = answers.keys === null ? null : keyStyle(answers.keys);
+  const types = new Map<string, string>();
+  for (const column of [id, company]) {
+    const isRule = rules.types.some(([name, type]) => name === column && type === 'lower');
+    if (column !== null && (isRule || chosen.get(column) === 'lower')) types.set(column, 'lower');
+  }
+  for (const { column, type, conversion } of sent) {
+    const plain = COLUMN_TYPES.find((known) => known === type);
+    const own = unlike.has(column) ? 'auto' : (conversion ?? plain);
+    const pinned = chosen.get(column) ?? own;
+    if (pinned !== undefined) types.set(column, shared(types.get(column) ?? pinned, pinned));
+  }
   return {
     id,
     ...(company !== null && { company_id: company }),
@@ -105,18 +111,7 @@ function sectionOf(
     ...(rules.include.length > 0 && { include: [...rules.include] }),
     ...(exclude.length > 0 && { exclude }),
     ...(rules.set.length > 0 && { set: Object.fromEntries(rules.set) }),
-    type: Object.fromEntries([
-      ...[id, company].flatMap((column) => {
-        const isRule = rules.types.some(([name, type]) => name === column && type === 'lower');
-        return isRule || chosen.get(column ?? '') === 'lower' ? [[column, 'lower']] : [];
-      }),
-      ...sent.flatMap(({ column, type, conversion }) => {
-        const plain = COLUMN_TYPES.find((known) => known === type);
-        const ownType = unlike.has(column) ? 'auto' : (conversion ?? plain);
-        const pinned = chosen.get(column) ?? ownType;
-        return pinned === undefined ? [] : [[column, pinned]];
-      }),
-    ]),
+    type: Object.fromEntries(types),
     empty: rules.empty,
     ...(nulls.length > 0 && { null: nulls }),
     ...(rules.trim && { trim: true }),
@@ -126,27 +121,6 @@ function sectionOf(
 
 const withZone = (type: string, zone: string | null): string =>
   zone === null ? type : type.replace(`@${SOME_ZONE}`, `@${zone}`);
-
-/** Merges the sections of two inputs of a kind. */
-function merged(section: MappingSection, next: MappingSection): MappingSection {
-  const company = section.company_id ?? next.company_id;
-  const before = new Map(Object.entries(section.type ?? {}));
-  const types = Object.entries(next.type ?? {}).map(
-    ([column, type]) => [column, shared(before.get(column) ?? type, type)] as const,
-  );
-  const both = (one: readonly string[] = [], other: readonly string[] = []) => [
-    ...new Set([...one, ...other]),
-  ];
-  const [nulls, exclude] = [both(section.null, next.null), both(section.exclude, next.exclude)];
-  return {
-    ...section,
-    ...(exclude.length > 0 && { exclude }),
-    ...(nulls.length > 0 && { null: nulls }),
-    ...(company !== undefined && { company_id: company }),
-    map: { ...section.map, ...next.map },
-    type: { ...section.type, ...Object.fromEntries(types) },
-  };
-}
 
 /** A type that fits a column in both; if there is none, each input goes by its own values. */
 function shared(a: string, b: string): string {
