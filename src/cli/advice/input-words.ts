@@ -2,9 +2,8 @@
 
 import { ID_FIELD, type Kind, SOME_ZONE } from '../../engine/model.js';
 import type { ColumnRule, Reading } from '../../engine/problems.js';
-import { forOne } from './apart.js';
 import type { Commands } from './commands.js';
-import type { Call, Dictionary, Line, Words } from './hint.js';
+import { type Call, type Dictionary, forOne, type Line, type Words } from './hint.js';
 import { shellWord } from './shell.js';
 
 /** The flag of each rule about columns. */

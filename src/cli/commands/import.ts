@@ -6,6 +6,7 @@ import { optionsOfPlan } from '../../engine/run/plan-file.js';
 import type { Start } from '../../engine/run/start.js';
 import { hinted, hintText } from '../advice/hint.js';
 import type { Context } from '../context.js';
+import { ANSWER_AGAIN, askInstead, lastFor } from '../guide/again.js';
 import { reportOf } from '../options/index.js';
 import { safeHint, writeOut } from '../output/terminal.js';
 import { isAttended, nobodyToAsk } from '../prompts/index.js';
@@ -33,11 +34,12 @@ export async function run(line: Line, context: Context): Promise<Ended | Instead
   const more = { savePlan: savePlanOf(flags), reads, isConfirmed: start.from === 'plan', seen };
   const sayAgain = async (): Promise<void> => {
     if (last === undefined) return;
-    const text = hintText(last.said, context.commands)!;
+    const text = hintText(last, context.commands)!;
     await writeOut(context.stderr, `${safeHint(text, context.platform)}\n`);
   };
-  // What is printed next does what was answered.
-  const commands = last ? context.commands.changed(last.again) : context.commands;
+  // What is printed next does what was answered, or asks it again if one command cannot say it.
+  const changes = last?.or ? ANSWER_AGAIN.again : last?.again;
+  const commands = changes ? context.commands.changed(changes) : context.commands;
   const after = { ...context, commands };
   const ended = await runAndReport(start, options, report, after, more).catch(async (error: unknown) => {
     const problem = error instanceof InputError ? error.problem : null;
@@ -46,7 +48,7 @@ export async function run(line: Line, context: Context): Promise<Ended | Instead
         file: problem.path,
         cause: error,
       });
-      throw hinted(changed, { ...last.said, do: 'import it again' });
+      throw hinted(changed, { ...last, do: 'import it again' });
     }
     await sayAgain(); // so that no answer is lost
     if (isAsked || reads.length > 0) throw error;
@@ -69,7 +71,6 @@ async function unguided({ words, flags }: Line, context: Context) {
 async function guideImport(line: Line, context: Context) {
   const { words: paths, flags } = line;
   const { guide } = await import('../guide/index.js');
-  const { askInstead, lastFor } = await import('../guide/again.js');
   try {
     const plain = await unguided(line, context);
     const { options } = plain;

@@ -5,9 +5,8 @@ import type { ImportOptions } from '../../engine/options.js';
 import type { Problem } from '../../engine/problems.js';
 import type { MappingFile, MappingSection, OpenedInput } from '../../engine/read/index.js';
 import { isWebAddress } from '../../engine/service/address.js';
-import { apart } from '../advice/apart.js';
 import type { Changes, Commands } from '../advice/commands.js';
-import type { Call, Command } from '../advice/hint.js';
+import { apart, type Command } from '../advice/hint.js';
 import { shellWord } from '../advice/shell.js';
 import { errorWords, saidOf } from '../advice/words.js';
 import type { Answered, Context } from '../context.js';
@@ -94,18 +93,12 @@ export interface Settled {
   inputs: readonly Pick<OpenedInput, 'path' | 'kind'>[];
 }
 
-/** The same import as one command: what it is for, and for what is printed next, its changes to what was typed. */
-export interface Last {
-  said: Command;
-  again: Changes;
-}
+/** The same import as a command, or as one for each kind. */
+type Last = Command & { again: Changes };
 
 /** Where flags cannot say the answers, such as a key with the sign that is before a value. */
 export const ANSWER_AGAIN: Last = {
-  said: {
-    do: 'no flags can say these answers; to answer again, and save them',
-    again: { plus: ['--guide'] },
-  },
+  do: 'no flags can say these answers; to answer again, and save them',
   again: { plus: ['--guide'] },
 };
 
@@ -114,16 +107,16 @@ export function lastFor(settled: Settled, { dryRun }: ImportOptions, commands: C
   const { mapping, saved, skipsInvalid } = settled;
   const title = `The same ${dryRun ? 'dry run' : 'import'} without questions`;
   const plus = skipsInvalid ? ['--skip-invalid'] : [];
-  const as = (again: Changes): Last => ({ said: { do: title, again }, again });
-  if (mapping === null) return as({ without: ['--guide'], plus });
-  if (saved !== null) return as({ without: MAPPED, plus: [...plus, '--mapping', saved] });
+  if (mapping === null) return { do: title, again: { without: ['--guide'], plus } };
+  if (saved !== null) return { do: title, again: { without: MAPPED, plus: [...plus, '--mapping', saved] } };
   const { companies, users, ...all } = mapping;
   const sections = [all, companies, users].filter((one) => one !== undefined);
   const keys = sections.flatMap(({ map = {}, set = {} }) => [...Object.values(map), ...Object.keys(set)]);
   if (isSplit(keys)) return ANSWER_AGAIN;
   if (companies && users) return ofEach(settled, plus, title, commands) ?? ANSWER_AGAIN;
   const kind = companies ? 'companies' : users ? 'users' : all.kind;
-  return as({ without: MAPPED, plus: [...flagsOf({ ...all, kind, ...companies, ...users }), ...plus] });
+  const flags = flagsOf({ ...all, kind, ...companies, ...users });
+  return { do: title, again: { without: MAPPED, plus: [...flags, ...plus] } };
 }
 
 /** More files would fill a screen. */
@@ -135,13 +128,12 @@ function ofEach({ mapping, inputs }: Settled, plus: string[], title: string, com
   // A condition may be about columns of one kind, and an address is shown without its query.
   const isOfAll = commands.wasTyped('--where') || inputs.some(({ path }) => isWebAddress(path));
   if (inputs.length > MOST_FILES || isOfAll) return null;
-  const of = (kind: Kind, section?: MappingSection): Call => {
+  const of = (kind: Kind, section?: MappingSection) => {
     const paths = inputs.flatMap((one) => (one.kind === kind ? [one.path] : []));
     const flags = flagsOf({ ...all, kind, ...section });
     return { again: apart({ paths, without: MAPPED, plus: [...flags, ...plus] }, commands) };
   };
-  const said = { do: `${title}, as two commands`, ...of('companies', companies), or: [of('users', users)] };
-  return { said, again: ANSWER_AGAIN.again };
+  return { do: `${title}, as two commands`, ...of('companies', companies), or: [of('users', users)] };
 }
 
 /** Whether a flag would split one of these keys at its sign of equality. */

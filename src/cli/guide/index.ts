@@ -189,7 +189,7 @@ async function finish({ asked, sources, final, mapping, inputs }: Finish, ask: P
   const last = lastFor({ mapping, saved, skipsInvalid, inputs: inputs.opened }, final, context.commands);
   if (!sends) {
     const error = new NotConfirmedError('nothing was sent');
-    throw hinted(error, last === ANSWER_AGAIN ? last.said : { ...last.said, do: 'to send it' });
+    throw hinted(error, last === ANSWER_AGAIN ? last : { ...last, do: 'to send it' });
   }
   return {
     options: skipsInvalid ? { ...final, invalid: 'any' as const } : final,

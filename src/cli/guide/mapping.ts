@@ -11,9 +11,8 @@ import { keyStyle, type MappingFile, type MappingSection } from '../../engine/re
 import type { AnySource } from '../../engine/run/sources.js';
 import { noRoom, writeTrouble } from '../../engine/util/file-trouble.js';
 import { replaceFile } from '../../engine/util/replace-file.js';
-import { apart, isTogether } from '../advice/apart.js';
 import type { Commands } from '../advice/commands.js';
-import { type Call, hinted, type Line } from '../advice/hint.js';
+import { apart, type Call, hinted, isTogether, type Line } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { usage } from '../options/index.js';
