@@ -13,7 +13,7 @@ const PARSED_LEVELS = MOST_LEVELS + 2;
 export interface JsonRecord {
   text: string;
   value: unknown;
-  /** Why it was not parsed: it would take many times its size in memory, or its format refused it. Null if it was. */
+  /** Why it was not parsed: it would take many times its size in memory. Null if it was. */
   excess: string | null;
 }
 
@@ -22,14 +22,13 @@ export interface JsonRecord {
  * @throws InputError if the text is not JSON, naming the line, and in an array the item
  */
 export function recordReader(batch: Rows, input: OpenedInput): (number: number) => JsonRecord {
-  const refused = new Map(batch.odd?.map(({ number, reason }) => [number, reason]));
   return (number) => {
     const bytes = textOf(batch, input, number);
     const text = bytes.toString();
     valueEnd(bytes, viewOf(bytes), 0, bytes.length);
     const { members, depth } = isScalar(bytes[0]!) ? NO_SIZE : seen;
     const beyond = depth > PARSED_LEVELS ? tooManyLevels(depth) : null;
-    const excess = refused.get(number) ?? (members > MOST_COLUMNS ? tooManyKeys(members) : beyond);
+    const excess = members > MOST_COLUMNS ? tooManyKeys(members) : beyond;
     if (excess !== null) return { text, value: undefined, excess };
     try {
       return { text, value: JSON.parse(text), excess };

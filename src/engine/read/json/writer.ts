@@ -1,5 +1,6 @@
 /** Writes JSON items, flat or in the service's shape, as the service expects them (spec: Company, User). */
 import type { CellType } from '../../model.js';
+import { isObject } from '../../util/json-object.js';
 import { type Converter, converterOf, misfit, sentAs } from '../conversion/types.js';
 import type { RowWriter } from '../format.js';
 import { cleaner, identifierCheck } from '../identifier.js';
@@ -41,7 +42,7 @@ export class JsonWriter implements RowWriter {
   #bytes!: Buffer<ArrayBuffer>;
   #view!: DataView;
   #rows!: Rows;
-  #refused!: ReadonlySet<number>;
+  #refused!: ReadonlyMap<number, string | null>;
   #record!: (number: number) => JsonRecord;
   // Of the current item. The first reason is reported, but all fields are visited, so that the plan knows them.
   #item = 0;
@@ -70,7 +71,7 @@ export class JsonWriter implements RowWriter {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#view = viewOf(bytes);
     this.#value.bytes = this.#bytes;
-    this.#refused = new Set(odd?.map(({ number }) => number));
+    this.#refused = new Map(odd?.map(({ number, reason }) => [number, reason]));
     this.#record = recordReader(batch, this.#input);
   }
 
@@ -82,13 +83,14 @@ export class JsonWriter implements RowWriter {
   write(number: number, out: Output): Refusal | null {
     const [start, end] = [this.#rows.starts[number]!, this.#rows.ends[number]!];
     const outer = this.#outer;
-    if (this.#refused.has(number)) return this.#notObject(number);
+    const refused = this.#refused.get(number);
+    if (refused) return refused;
     if (this.#input.format === 'parquet') outer.take(this.#bytes, this.#view, this.#rows, number);
     else {
-      if (this.#bytes[start] !== OPEN_BRACE) return this.#notObject(number);
+      if (this.#bytes[start] !== OPEN_BRACE) return this.#unread(number);
       // Nothing but a brace ends the search for members.
       const isEnded = this.#bytes[end - 1] === CLOSE_BRACE;
-      if (!isEnded || outer.scan(this.#bytes, this.#view, start, end) !== end) return this.#broken(number);
+      if (!isEnded || outer.scan(this.#bytes, this.#view, start, end) !== end) return this.#unread(number);
     }
     if (outer.total > MOST_COLUMNS) return tooManyKeys(outer.total);
     const { again } = this.#input;
@@ -102,22 +104,18 @@ export class JsonWriter implements RowWriter {
       this.#layOut();
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
-      return this.#broken(number);
+      return this.#unread(number);
     }
     const reason = this.#loss ?? this.#reason;
     if (reason === null) this.#send(out);
     return reason;
   }
 
-  #notObject(number: number): string {
+  /** @returns why an item without members is rejected @throws InputError that says what is wrong with the text */
+  #unread(number: number): Refusal {
     const { value, excess } = this.#record(number);
-    return excess ?? `is ${article(value)}, not an object`;
-  }
-
-  /** @returns why it is rejected, if it is beyond a limit, too. @throws InputError that says what is wrong with the text */
-  #broken(number: number): Refusal {
-    const { excess } = this.#record(number);
     if (excess !== null) return excess;
+    if (!isObject(value)) return `is ${article(value)}, not an object`;
     throw new Error(`the item on line ${this.#rows.lines[number]} is valid JSON, but cannot be read`);
   }
 
