@@ -86,7 +86,7 @@ async function* openNew(
   for (const { path, again } of opened) {
     if (again) yield { type: 'notice', message: `${path}: types and mapping of run ${again.runs[0]}` };
   }
-  checkOpened(opened, options);
+  for (const warning of checkOpened(opened, options)) yield { type: 'warning', ...warning };
   const [first] = opened;
   if (options.jsonPath !== undefined && first && !opened.some((one) => one.isRejects || one.json?.body)) {
     throw new UsageError(`jsonPath leads into a JSON text, and ${first.path} is ${first.format}`, {

@@ -2,9 +2,11 @@
 import { UsageError } from '../../errors.js';
 import { ID_FIELD, KINDS, type Kind } from '../../model.js';
 import type { ReadOptions } from '../../options.js';
-import type { ColumnRule } from '../../problems.js';
+import type { ColumnRule, Warning } from '../../problems.js';
+import { nearest } from '../../util/nearest.js';
 import { MAX_FIELDS } from '../json/fields.js';
 import type { OpenedInput, Scan } from '../types.js';
+import { list } from '../wording.js';
 import { columnIn, type Mapped, unknownColumn } from './targets.js';
 
 /** An input and its known columns. */
@@ -21,8 +23,12 @@ type Named = readonly [rule: ColumnRule, column: string];
  * Refuses rules that apply to none of the inputs, as far as that is known before they are read.
  * @throws UsageError for a column that no input has, for a rule that gives an identifier's column another use or has its
  * key, and for a sheet if no input is a workbook
+ * @returns warnings of rules that miss one of several inputs
  */
-export function checkOpened(inputs: readonly OpenedInput[], asked: Asked & Pick<ReadOptions, 'sheet'>): void {
+export function checkOpened(
+  inputs: readonly OpenedInput[],
+  asked: Asked & Pick<ReadOptions, 'sheet'>,
+): Warning[] {
   const [first] = inputs;
   const isSheet = ({ isRejects, format }: OpenedInput): boolean => isRejects === true || format === 'xlsx';
   if (asked.sheet !== undefined && first && !inputs.some(isSheet)) {
@@ -36,6 +42,25 @@ export function checkOpened(inputs: readonly OpenedInput[], asked: Asked & Pick<
     inputs.map((input) => ({ ...input, open: hasFields(input) })),
     asked,
   );
+  return inputs.flatMap((input) => missedBy(input, inputs, asked));
+}
+
+/** Of an input whose columns seem to be renamed: a rule names a column that it lacks, and another one of its kind has. */
+function missedBy(input: OpenedInput, inputs: readonly OpenedInput[], asked: Asked): Warning[] {
+  if (hasFields(input) || input.again) return [];
+  const has = new Set(input.columns);
+  const others = inputs.filter(({ kind, again }) => kind === input.kind && !again);
+  const missed = new Map<string, string>();
+  for (const [, column] of namedIn(input, asked)) {
+    const other = has.has(column) ? undefined : others.find(({ columns }) => columns.includes(column));
+    const own = input.columns.filter((name) => other && !other.columns.includes(name));
+    const begin = column.toLowerCase();
+    const like = nearest(column, own) ?? own.find((name) => name.toLowerCase().startsWith(begin));
+    if (like !== undefined) missed.set(column, like);
+  }
+  if (missed.size === 0) return [];
+  const message = `${input.path}: rules name ${list([...missed.keys()])}, which only other inputs have; did you mean its ${list([...missed.values()])}?`;
+  return [{ message }];
 }
 
 /** The same once all fields of JSON items are known. @throws UsageError */

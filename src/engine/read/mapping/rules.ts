@@ -13,19 +13,21 @@ export type SomeRules = { readonly [K in keyof MappingRules]?: MappingRules[K] |
 
 /**
  * Merges the rules of flags over those of a file. Flags win for their column or key; their `include` replaces the
- * file's list, and their `exclude` adds to it.
+ * file's list, and their `exclude` adds to it. What flags include or map is not excluded by the file.
  */
 export function mergeRules(file: SomeRules, flags: SomeRules): MappingRules {
   const keys = flags.keys ?? file.keys;
   const nulls = joined(file.nulls, flags.nulls);
   const trim = flags.trim ?? file.trim;
   const allowIds = joined(file.allowIds, flags.allowIds);
+  const wanted = new Set([...(flags.include ?? []), ...(flags.map ?? []).map(([column]) => column)]);
+  const excluded = file.exclude?.filter((column) => !wanted.has(column));
   return {
     map: override(file.map, flags.map),
     set: override(file.set, flags.set),
     types: override(file.types, flags.types),
     include: flags.include?.length ? flags.include : (file.include ?? []),
-    exclude: joined(file.exclude, flags.exclude),
+    exclude: joined(excluded, flags.exclude),
     infer: flags.infer ?? file.infer ?? NO_RULES.infer,
     empty: flags.empty ?? file.empty ?? NO_RULES.empty,
     ...(keys !== undefined && keys !== 'as-is' && { keys }),
