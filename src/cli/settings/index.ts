@@ -48,6 +48,7 @@ export async function resolveSettings(world: SettingsWorld, flags: SettingsFlags
   const timeout = find(sources, 'requestTimeout');
   return {
     account: account?.value ?? null,
+    accounts: Object.keys(config.content.accounts ?? {}),
     region: region.value,
     embedded: region.value === 'sandbox',
     baseUrl: base.value,

@@ -32,6 +32,8 @@ export type SettingsFlags = Pick<
 export interface Settings {
   /** Configured name of the account, or null. */
   account: string | null;
+  /** All that are configured. */
+  accounts: readonly string[];
   region: string;
   /** True for region `sandbox`: the service is embedded, and this process makes its hosts and token. */
   embedded: boolean;

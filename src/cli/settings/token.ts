@@ -5,7 +5,7 @@ import { dirname, isAbsolute, resolve } from 'node:path';
 import { AuthError, ConfigError, InterruptedError, ProfilesError } from '../../engine/errors.js';
 import { fileTrouble } from '../../engine/util/file-trouble.js';
 import { readSmallFile } from '../../engine/util/read-small-file.js';
-import { hinted } from '../advice/hint.js';
+import { type Call, hinted } from '../advice/hint.js';
 import { FLAGLESS } from '../options/index.js';
 import { readPath } from '../options/types.js';
 import { refuseExposed } from './file.js';
@@ -67,7 +67,13 @@ export function tokenFrom({ embedded, origins }: Pick<Settings, 'embedded' | 'or
 
 /** The token; may run `token_command`, or read `token_file`. @throws AuthError (exit 4) that lists the ways to provide one */
 export async function requireToken(
-  { token, account, origins, configPath }: Pick<Settings, 'token' | 'account' | 'configPath' | 'origins'>,
+  {
+    token,
+    account,
+    accounts,
+    origins,
+    configPath,
+  }: Pick<Settings, 'token' | 'account' | 'accounts' | 'configPath' | 'origins'>,
   world: CommandWorld & Pick<SettingsWorld, 'platform'>,
 ): Promise<Secret> {
   if (token instanceof Secret) return token;
@@ -79,7 +85,11 @@ export async function requireToken(
   // If a flag or a stored run chose the account, PROFILES_TOKEN is ignored, so the hint does not name it.
   const isChosen = origins.account?.startsWith('flag ');
   const byVariable = isChosen ? '' : 'set PROFILES_TOKEN or PROFILES_TOKEN_FILE, or ';
+  const [first, ...more] = (account === null ? accounts : []).map(
+    (name): Call => ({ again: { plus: ['--account', name] } }),
+  );
   throw hinted(new AuthError(`no token is set${whose}`), [
+    ...(first ? [{ do: 'use an account of the config file', ...first, or: more.slice(0, 4) }] : []),
     { do: `${byVariable}run`, run: ['config', 'set', key] },
     'or rehearse with --region sandbox, which needs none',
   ]);
