@@ -97,10 +97,11 @@ function stepsOf(summary: Summary, known: Known): Command[] {
   }
 }
 
-/** The same import again; not possible with stdin. */
-function sendAll({ commands }: Known, what: string, plus: readonly string[]): Command[] {
+/** The same import again; with stdin, whoever has the rows pipes them in. */
+function sendAll({ commands }: Known, purpose: string, plus: readonly string[]): Command[] {
   const { paths, isOf } = commands;
-  if (paths.length === 0 || paths.includes('-') || !isOf('import')) return [];
+  if (paths.length === 0 || !isOf('import')) return [];
+  const what = paths.includes('-') ? `${purpose} (pipe the same rows in again)` : purpose;
   const sendsNothing = plus.includes('--dry-run') || plus.includes('--save-plan');
   const others = [plus.includes('--skip-invalid') && '--max-invalid', sendsNothing && '--outcomes'];
   return [
