@@ -130,6 +130,8 @@ export type Problem =
   | { code: 'short_rows' }
   /** Identifiers that look like a missing value (`texts`). `optional`: the column may be left out. */
   | { code: 'missing_value'; texts: readonly string[]; optional: boolean }
+  /** Identifiers have lost the zeros that they had when their rows were rejected. */
+  | { code: 'zeros_lost' }
   /** A double cannot represent a number exactly. */
   | { code: 'inexact_number' }
   /** Cells that would fit their type without surrounding white space. */

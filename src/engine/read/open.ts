@@ -37,7 +37,7 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
       isRejects = true;
       // A mapping file may hold facts of the file that the rows come from.
       const facts = { delimiter: found.delimiter ?? undefined, format: undefined, jsonPath: undefined };
-      options = { ...asked, ...reading, ...facts };
+      options = { ...asked, ...reading, ...facts, rejects: undefined };
       // JSON has no byte order mark, and rejects files are UTF-8 regardless of their input.
       if (found.delimiter === null) head = await readHead(source, start, 'utf-8', signal);
     }

@@ -1,6 +1,8 @@
 /** Imports of rejects files: what their columns say, and how to recognize rows that were not edited. */
+import type { MappingRules } from '../options/mapping-rules.js';
 import { firstWhere } from '../util/bisect.js';
 import { Hashes } from './hashes.js';
+import { type IdentifierCheck, identifierCheck } from './identifier.js';
 import { quoted } from './wording.js';
 
 /** The prefix of the columns that this program adds to rejects files. */
@@ -28,7 +30,10 @@ export interface Again {
   runs: string[];
   /** Key of the hashes. */
   key: string;
-  /** Hashes, ascending, of rows that were rejected only because of their shape, which this file does not show. */
+  /**
+   * Hashes, ascending, of rows that were rejected only because of their shape, which this file does not show, and of
+   * identifiers as they were (`idText`).
+   */
   unedited: BigUint64Array;
   /** Columns that rules of this import name. Columns of the run's own rules may be missing from the file. */
   named: string[];
@@ -65,6 +70,59 @@ export function hasSurplus(row: readonly string[], columns: readonly string[]): 
 /** Hashes of rows as they are in a rejects file: of `JSON.stringify` of the input's cells. @param key hexadecimal */
 export const rowHashes = (key: string): Hashes => new Hashes(Buffer.from(key, 'hex'), 'row');
 
+/** Tells whether the hash of a text is among those of a rejects file. */
+function hashed({ key, unedited }: Again): (text: string) => boolean {
+  if (unedited.length === 0) return () => false;
+  const hashes = rowHashes(key);
+  return (text) => {
+    const hash = hashes.of(text);
+    return unedited[firstWhere(unedited.length, (at) => unedited[at]! >= hash)] === hash;
+  };
+}
+
+/** What is hashed of an identifier. Never equals a row, because JSON has no line breaks. */
+export const idText = (column: string, id: string): string => `${column}\n${id}`;
+
+/** A whole number, as spreadsheets write it. */
+const WITHOUT_ZEROS = /^(?:0|[1-9]\d*)$/;
+/** The most zeros in front of an identifier that are looked for. */
+const MOST_ZEROS = 18;
+
+/** What decides which identifiers of an input are accepted. */
+interface Accepting {
+  again?: Again | undefined;
+  rules: MappingRules;
+}
+
+/** Finds what an identifier was when its row was rejected, if it has lost the zeros in front since; otherwise null. */
+export function idBefore({ again, rules }: Accepting) {
+  if (!again) return () => null;
+  const isKnown = hashed(again);
+  return (id: string, column: string): string | null => {
+    const isRight = !WITHOUT_ZEROS.test(id) || rules.allowIds?.includes(id) || isKnown(idText(column, id));
+    if (isRight) return null;
+    for (let zeros = '0'; zeros.length <= MOST_ZEROS; zeros += '0')
+      if (isKnown(idText(column, zeros + id))) return zeros + id;
+    return null;
+  };
+}
+
+/** Checks the identifiers of an input. In a rejects file, one without its zeros would be another profile. */
+export function inputIdCheck(input: Accepting): IdentifierCheck {
+  const check = identifierCheck(input.rules);
+  if (!input.again) return check;
+  const beforeOf = idBefore(input);
+  return (id, column) => {
+    const before = beforeOf(id, column);
+    if (before === null) return check(id, column);
+    return `${column} is ${quoted(id)}, which was ${quoted(before)} when it was rejected${LOST_ZEROS}`;
+  };
+}
+
+const LOST_ZEROS = ': a program has removed its zeros';
+/** Whether a row was rejected for an identifier without its zeros. */
+export const hasLostZeros = (reason: string): boolean => reason.endsWith(LOST_ZEROS);
+
 /** The reason for a row with too few or too many cells. */
 const COUNTS = /^has (\d+) cells?, the header has (\d+)$/;
 /** Whether a row was rejected for having too few cells. */
@@ -74,24 +132,22 @@ export const isShortRow = (reason: string): boolean => {
 };
 
 /** The first check of a row of a rejects file. Returns why it is rejected, or null. */
-export function refusalAgain({ runs, key, unedited }: Again, columns: readonly string[], pads: boolean) {
+export function refusalAgain(again: Again, columns: readonly string[], pads: boolean) {
   const kept = keptColumns(columns);
   const [error, run, extra] = [columns.indexOf(ERROR), columns.indexOf(RUN), columns.indexOf(EXTRA)];
-  const hashes = rowHashes(key);
+  const isKnown = hashed(again);
   return (row: readonly string[]): string | null => {
     if (row.length < columns.length || hasSurplus(row, columns)) return null;
-    const other = otherRun(row[run], runs);
+    const other = otherRun(row[run], again.runs);
     if (other !== null) return other;
     // By emptying the cell, the user says that the row is fine as it is.
     const reason = row[error] ?? '';
     if (reason === '') return null;
     const surplus = row[extra] ?? '';
     if (surplus !== '') return `${EXTRA} still holds ${quoted(surplus)}; move it or clear it`;
-    if (unedited.length === 0) return null;
     // If short rows are to be padded, the row is accepted as it is here.
     if (pads && isShortRow(reason)) return null;
-    const hash = hashes.of(JSON.stringify(kept.map((index) => row[index]!)));
-    return unedited[firstWhere(unedited.length, (at) => unedited[at]! >= hash)] === hash ? reason : null;
+    return isKnown(JSON.stringify(kept.map((index) => row[index]!))) ? reason : null;
   };
 }
 

@@ -9,6 +9,7 @@ import {
   beyondLimit,
   type Converter,
   converterOf,
+  hasLostZeros,
   isAfterQuote,
   isBehindBackslash,
   isShortRow,
@@ -135,6 +136,7 @@ function describe(
     beyondLimit(rest) ?? (ofType ? rest.split(ofType).map(withoutValues).join(ofType) : withoutValues(rest));
   const advice = adviceFor(reason, column === input.companyIdColumn);
   if (advice?.code === 'missing_value') rest = 'holds a null marker';
+  if (advice?.code === 'zeros_lost') rest = 'has lost the zeros in front';
   // The line of the quote is a value of its row, which begins on the line that is named.
   if (isAfterQuote(reason)) rest = rest.replace(/, on line .*$/, '');
   const isWorkbook = input.format === 'xlsx';
@@ -171,6 +173,7 @@ function adviceFor(reason: string, optional: boolean): Problem | undefined {
   if (isBehindBackslash(reason)) return { code: 'backslash_escapes' };
   if (isAfterQuote(reason)) return { code: 'stray_quotes' };
   if (isShortRow(reason)) return { code: 'short_rows' };
+  if (hasLostZeros(reason)) return { code: 'zeros_lost' };
   if (/ cannot be represented exactly as a number; /.test(reason)) return { code: 'inexact_number' };
   const [, text] = / is "([^"]*)", which stands for a missing value$/.exec(reason) ?? [];
   return text === undefined ? undefined : { code: 'missing_value', texts: [text], optional };

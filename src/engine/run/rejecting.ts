@@ -12,7 +12,7 @@ import {
   type OpenedInput,
   type OriginalRow,
   readRows,
-  ShapeRejections,
+  Unedited,
 } from '../read/index.js';
 import { type Chunk, rowsIn } from '../send/chunk.js';
 import type { RejectsRecord } from '../state/rejects.js';
@@ -42,8 +42,7 @@ interface Where {
 interface Collected {
   opened: OpenedInput;
   file: RejectsFile;
-  /** Rows that are rejected only because of their shape. */
-  shapes: ShapeRejections;
+  unedited: Unedited;
   /** Rows that the plan rejected, for the history. */
   ids: string[];
   lines: number[];
@@ -81,7 +80,7 @@ export class Rejecting {
       return {
         opened: input,
         file: new RejectsFile(formOf(input, tag), { cwd, name, tag: `${tag}-${at}`, mayReplace }),
-        shapes: new ShapeRejections(input, this.#key),
+        unedited: new Unedited(input, this.#key),
         ...{ ids: [], lines: [], recorded: null },
       };
     });
@@ -89,8 +88,8 @@ export class Rejecting {
 
   /** Adds a row that the plan rejected. */
   planned(input: number, row: RejectedRow): void {
-    const { opened, shapes, ids, lines } = this.#inputs[input]!;
-    shapes.add(row);
+    const { opened, unedited, ids, lines } = this.#inputs[input]!;
+    unedited.add(row);
     this.causes.add(opened, row);
     this.#add(input, row);
     const id = this.#remembered < MOST_REMEMBERED ? idOfOriginal(row.original, opened) : '';
@@ -102,7 +101,9 @@ export class Rejecting {
 
   #add(input: number, { file, line, reason, original }: RejectedRow): void {
     keepFirst(this.first, { file, line, reason });
-    if (!this.where.isRehearsal) this.#inputs[input]!.file.add({ line, reason, original });
+    if (this.where.isRehearsal) return;
+    this.#inputs[input]!.file.add({ line, reason, original });
+    this.#inputs[input]!.unedited.addIds(original);
   }
 
   /** Call this after the scan. Finds the files that may be replaced. */
@@ -188,7 +189,7 @@ export class Rejecting {
 
   async #record(input: number, unsent: Unsent | null): Promise<void> {
     const collected = this.#inputs[input]!;
-    const { opened, file, shapes, recorded } = collected;
+    const { opened, file, unedited, recorded } = collected;
     const { written } = file;
     if (!written || written.mark.sha256 === recorded) return;
     collected.recorded = written.mark.sha256;
@@ -196,10 +197,10 @@ export class Rejecting {
     const origin = {
       ...{ run: this.#tag, input, owner: this.where.run(), digest, unsent },
       reading: readingOf(opened, schema.types, this.#key),
-      unedited: shapes.hashes(),
+      unedited: unedited.hashes(),
     };
     await this.where.state.rejects.put({ ...origin, ...written });
-    if (recorded === null) await writeOrigin(written.location, { ...origin, key: this.#key });
+    await writeOrigin(written.location, { ...origin, key: this.#key });
   }
 
   /** Records rows that the plan rejected for the history of profiles. @throws StateError */

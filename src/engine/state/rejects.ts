@@ -17,7 +17,7 @@ export interface RejectsRecord {
   mark: { inode: string; sha256: string } | null;
   /** How the rows were read: a `Reading` of `run/rejects-form.ts`. Has no cell values. */
   reading: unknown;
-  /** Keyed hashes of rows that were rejected only because of their shape, in ascending order. */
+  /** Keyed hashes, in ascending order, of rows that were rejected only because of their shape, and of identifiers. */
   unedited: BigUint64Array;
   /** What its run had to send, if it sent nothing; otherwise null. An `Unsent` of `run/rejects-form.ts`. Has no cell values. */
   unsent: unknown;

@@ -10,8 +10,9 @@ import { markOf, RejectsFile } from '../../../src/engine/run/rejects-file.js';
 import { formOf, type RejectsInput, rejectsName } from '../../../src/engine/run/rejects-form.js';
 import { scratch } from '../../support/cli.js';
 import { times } from '../../support/times.js';
+import { workbook } from '../../support/workbook.js';
 import { writeCsv } from '../read/csv-writer.js';
-import { file, type ReadOptions, read } from '../read/reading.js';
+import { file, open, type ReadOptions, read } from '../read/reading.js';
 
 const CSV: RejectsInput = { path: 'in.csv', format: 'csv', delimiter: ',', columns: ['company_id', 'name'] };
 const LINES: RejectsInput = { path: 'in.json', format: 'json', delimiter: null, columns: [] };
@@ -268,6 +269,16 @@ describe('reject, fix, import', () => {
     const path = join(cwd, rejects.flush()!);
     writeFileSync(path, readFileSync(path, 'utf8').replace('12345678901234567', '"12345678901234567"'));
     expect((await read(path)).items).toEqual([{ company_id: 'c1', metadata: { n: '12345678901234567' } }]);
+  });
+
+  it('saved as a workbook, it is refused, whatever its identifier', async () => {
+    const rows = parse(await written(CSV, [row(2, 'why', 'c1', 'A')]), { bom: true }) as string[][];
+    const path = join(scratch(), 'in.xlsx');
+    for (const id of ['company_id', 'Nr']) {
+      writeFileSync(path, workbook([[id, ...rows[0]!.slice(1)], ...rows.slice(1)]));
+      const rejects = () => Promise.reject(new Error('is read'));
+      await expect(open(path, { rejects })).rejects.toThrow('is a rejects file, but not as it was written');
+    }
   });
 
   it('not fixed, it is rejected again, and no column of ours is sent', async () => {

@@ -2,7 +2,7 @@
 import type { RejectedRow } from '../../model.js';
 import type { Hashes } from '../hashes.js';
 import { TOO_LARGE } from '../items.js';
-import { EXTRA, keptColumns, movedBy, OWN_PREFIX, rowHashes } from '../rejects-rows.js';
+import { EXTRA, idBefore, idText, keptColumns, movedBy, OWN_PREFIX, rowHashes } from '../rejects-rows.js';
 import type { OpenedInput } from '../types.js';
 import { CsvWriter } from './writer.js';
 
@@ -33,15 +33,18 @@ export function rejectedCells(
 }
 
 /**
- * Rows that were rejected for their shape. In a rejects file, they have as many cells as any other, and would be valid.
- * Their hashes recognize them as long as they are not edited; rows with surplus cells show them.
+ * What an import of the rejects file must recognize. Rows that were rejected for their shape have as many cells there as
+ * any other, and would be valid: their hashes recognize them as long as they are not edited; rows with surplus cells show
+ * them. Identifiers that are numbers may lose their zeros in a spreadsheet.
  */
-export class ShapeRejections {
+export class Unedited {
   readonly #columns: readonly string[];
   readonly #hashes: Hashes;
   readonly #writer: CsvWriter;
   /** Null for an input that is not text. */
   readonly #cellsOf: ReturnType<typeof rejectedCells> | null;
+  readonly #ids: readonly string[];
+  readonly #idBefore: ReturnType<typeof idBefore>;
   #all = new BigUint64Array(0);
 
   /** @param key of the hashes, hexadecimal */
@@ -49,11 +52,23 @@ export class ShapeRejections {
     this.#columns = input.columns;
     this.#hashes = rowHashes(key);
     this.#cellsOf = input.delimiter === null ? null : rejectedCells(input.columns, input.delimiter);
+    this.#ids = [input.idColumn, input.companyIdColumn ?? []].flat();
+    this.#idBefore = idBefore(input);
     // The header of a rejects file has additional columns, so no row repeats it.
     const csv = input.csv && { csv: { ...input.csv, header: [] } };
     this.#writer = new CsvWriter({ ...input, again: undefined, ...csv }, null);
   }
 
+  /** Adds the identifiers of a rejected row. */
+  addIds(original: RejectedRow['original']): void {
+    if (!('cells' in original)) return;
+    for (const column of this.#ids) {
+      const id = original.cells[this.#columns.indexOf(column)]?.trim() ?? '';
+      if (/^\d+$/.test(id)) this.#hashes.add(idText(column, this.#idBefore(id, column) ?? id));
+    }
+  }
+
+  /** Adds a row that the plan rejected. */
   add({ original, reason }: Pick<RejectedRow, 'original' | 'reason'>): void {
     if (this.#cellsOf === null || !('cells' in original) || reason === TOO_LARGE) return;
     this.#writer.row.put(this.#columns.map((_, index) => original.cells[index] ?? ''));

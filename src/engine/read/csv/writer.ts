@@ -2,13 +2,13 @@
 import type { CellType } from '../../model.js';
 import { type Converter, converterOf, misfit } from '../conversion/types.js';
 import { BLANK, type RowWriter } from '../format.js';
-import { identifierCheck } from '../identifier.js';
+import type { IdentifierCheck } from '../identifier.js';
 import { EMPTY } from '../item-text.js';
 import { As, Converted, type ItemMember, ItemWriter, type Sent } from '../item-writer.js';
 import { membersOf, membersText } from '../json/text.js';
 import { keyStyle } from '../mapping/rules.js';
 import type { Role, Target } from '../mapping/targets.js';
-import { hasSurplus, refusalAgain } from '../rejects-rows.js';
+import { hasSurplus, inputIdCheck, refusalAgain } from '../rejects-rows.js';
 import type { Rows } from '../rows.js';
 import type { Output } from '../text/output.js';
 import type { OpenedInput } from '../types.js';
@@ -46,7 +46,7 @@ export class CsvWriter implements RowWriter, Sent {
   readonly #converting: readonly (readonly [at: number, member: Member])[];
   readonly #byKey: ReadonlyMap<string, Member>;
   readonly #items: ItemWriter;
-  readonly #check: ReturnType<typeof identifierCheck>;
+  readonly #check: IdentifierCheck;
   readonly #again: ReturnType<typeof refusalAgain> | null;
   readonly #styled: (name: string) => string;
 
@@ -72,7 +72,7 @@ export class CsvWriter implements RowWriter, Sent {
     this.#byKey = new Map(this.#members.map((member) => [member.key, member]));
     this.converted = new Converted(this.#members.length);
     this.#items = new ItemWriter(input.kind, this.#members, membersText(input.constants), EMPTY[rules.empty]);
-    this.#check = identifierCheck(rules);
+    this.#check = inputIdCheck(input);
     this.#again = input.again ? refusalAgain(input.again, input.columns, this.#pads) : null;
     this.#styled = keyStyle(rules.keys);
   }

@@ -3,12 +3,12 @@ import type { CellType } from '../../model.js';
 import { isObject } from '../../util/json-object.js';
 import { type Converter, converterOf, misfit, sentAs } from '../conversion/types.js';
 import type { RowWriter } from '../format.js';
-import { cleaner, identifierCheck } from '../identifier.js';
+import { cleaner, type IdentifierCheck } from '../identifier.js';
 import { EMPTY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
 import { beginItem } from '../item-writer.js';
 import { MOST_COLUMNS, MOST_LEVELS, tooManyKeys, tooManyLevels } from '../limits.js';
 import { METADATA } from '../mapping/targets.js';
-import { otherRun, RUN } from '../rejects-rows.js';
+import { inputIdCheck, otherRun, RUN } from '../rejects-rows.js';
 import type { Rows } from '../rows.js';
 import { copy, viewOf, writeFixed } from '../text/fours.js';
 import { Output } from '../text/output.js';
@@ -36,7 +36,7 @@ export class JsonWriter implements RowWriter {
   readonly #constantKeys: ReadonlySet<string>;
   readonly #empty: string | null;
   readonly #converters = new Map<CellType, Converter>();
-  readonly #check: ReturnType<typeof identifierCheck>;
+  readonly #check: IdentifierCheck;
   readonly #clean: ((text: string) => string) | null;
   // Of the current batch.
   #bytes!: Buffer<ArrayBuffer>;
@@ -61,7 +61,7 @@ export class JsonWriter implements RowWriter {
     this.#constants = membersText(constants);
     this.#constantKeys = new Set(rules.set.map(([key]) => key));
     this.#empty = EMPTY[rules.empty];
-    this.#check = identifierCheck(rules);
+    this.#check = inputIdCheck(input);
     this.#clean = cleaner(rules);
   }
 

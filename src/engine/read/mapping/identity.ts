@@ -4,6 +4,7 @@ import { ID_FIELD, KINDS, type Kind } from '../../model.js';
 import { type KindMapping, type MappingRules, NO_RULES, type Stated } from '../../options/mapping-rules.js';
 import type { ReadOptions } from '../../options.js';
 import type { ColumnRule, IdField, Reading } from '../../problems.js';
+import { OWN_COLUMNS } from '../rejects-rows.js';
 import { list } from '../wording.js';
 import { likeliestCompany, likeliestIds, likeliestKind } from './likely-names.js';
 import { columnIn, constantsOf, unknownColumn } from './targets.js';
@@ -32,6 +33,8 @@ interface Asked
   below?: readonly ArrayBelow[] | undefined;
   /** A workbook: other sheets that may hold the rows. */
   sheets?: readonly string[] | undefined;
+  /** Reads a rejects file, as which this input was not recognized. Default: it is read like any other. */
+  rejects?: unknown;
 }
 
 /** An array of objects inside a JSON object. */
@@ -48,14 +51,20 @@ const DETECTED = ['users', 'companies'] as const;
 /**
  * Finds kind and identifier. If no kind was requested, a column of user ids means users; otherwise, one of company ids
  * means companies.
- * @throws InputError if the columns show no kind or no identifier; UsageError for a name that no column has, and if two
- * columns may be the identifier
+ * @throws InputError if the columns show no kind or no identifier; UsageError for a name that no column has, if two
+ * columns may be the identifier, and for a rejects file that was saved in another form
  */
 export function identify(columns: readonly string[], asked: Asked): Identity {
   if (columns.length === 0) {
     throw new InputError('the first items have no fields', {
       file: asked.path,
       hint: 'an item is an object, such as {"company_id": "c1", "name": "Acme"}',
+    });
+  }
+  if (asked.rejects && OWN_COLUMNS.some((own) => columns.includes(own))) {
+    const what = 'is a rejects file, but not as it was written, so the rules of its run cannot be applied';
+    throw new UsageError(`${asked.path}: ${what}`, {
+      hint: 'save it as CSV UTF-8 (JSON as JSON Lines) with all of its _profiles_ columns; without any, it is read like other files',
     });
   }
   const idOf = (kind: Kind, rows = kind): string | undefined =>
