@@ -32,7 +32,10 @@ const TABLES: Readonly<Record<string, () => string | Promise<string>>> = {
   keys: () => {
     const own = KEYS.filter(({ config }) => !config.startsWith('import.'));
     return twoColumns([
-      ...own.map((option) => [option.config, sentence(option)] as const),
+      ...own.map(
+        (option) =>
+          [(option.only === 'account' ? `accounts.<name>.` : '') + option.config, sentence(option)] as const,
+      ),
       ...Object.entries(TEXTS.keys),
     ]);
   },

@@ -92,9 +92,14 @@ function keysAt(path: readonly string[]): [key: string, option: KeyOption][] {
   return [...inSection('top', path, ''), ...ofAccount];
 }
 
-/** The hint for an unknown key: the most similar one, with the names of its account and region. */
-export const keyHint = (path: readonly string[]): string =>
-  didYouMean(path.join('.'), knownKeys(path), 'profiles help config lists the keys');
+/** The hint for an unknown key: the most similar one, with the names of its account and region, or one in a section. */
+export function keyHint(path: readonly string[]): string {
+  const key = path.join('.');
+  const below = knownKeys().filter((known) => known.endsWith(`.${key}`));
+  const otherwise =
+    below.length > 0 ? `it stands in a section: ${below.join(', ')}` : 'profiles help config lists the keys';
+  return didYouMean(key, knownKeys(path), otherwise);
+}
 
 /** All keys, with `<name>` for accounts and regions that `path` does not name. */
 export const knownKeys = (path: readonly string[] = []): string[] => keysAt(path).map(([key]) => key);
