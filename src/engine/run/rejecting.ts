@@ -3,6 +3,7 @@
  * session that reads rows writes each file whole: what the plan rejects, what the service refused in earlier sessions, and
  * what it refuses now.
  */
+import { resolve } from 'node:path';
 import type { ImportEvent } from '../events.js';
 import { KINDS, type RejectedRow, type Rejection } from '../model.js';
 import type { Scanned } from '../plan/plan.js';
@@ -114,8 +115,10 @@ export class Rejecting {
     this.#replaceable = await Promise.all(inputs.map(({ scan }) => rejects.marksOf(scan.digest)));
   }
 
-  /** Whether a file is as it was written for the same content, or an unchanged copy of one of this run. */
+  /** Whether a file is as it was written for the same content, or an unchanged copy of one of this run, and no input. */
   #mayReplace(input: number, location: string): boolean {
+    const isInput = (of: string): boolean => resolve(this.where.cwd, of) === location;
+    if (this.#inputs.some(({ opened }) => isInput(opened.location))) return false;
     const known = this.#replaceable[input]?.get(location);
     const own = this.#own.filter((record) => record.input === input && record.mark);
     const found = known || own.length > 0 ? markOf(location) : null;
