@@ -48,7 +48,10 @@ export class PatternFinder {
     const { kind, column } = this.target;
     this.#candidates ??= this.#first(seen);
     const left = this.#candidates.filter((pattern) => readsAs(seen.text, kind, pattern));
-    if (left.length === 0) throw strayDate(this.path, seen, column, this.#type(this.#candidates[0]!));
+    if (left.length === 0) {
+      this.#refuseDoubt(`and ${quoted(seen.text)} fits neither`);
+      throw strayDate(this.path, seen, column, this.#type(this.#candidates[0]!));
+    }
     this.#candidates = left;
     for (const pair of pairsOf(left)) {
       const [a, b] = pair.map((pattern) => utc(readsAs(seen.text, kind, pattern)!));
@@ -82,16 +85,22 @@ export class PatternFinder {
   /** The type with its pattern; null if there are no values. @throws InputError if two patterns fit */
   type(): Conversion | null {
     if (this.#candidates === null) return null;
+    this.#refuseDoubt('and no other value shows which');
+    return this.#type(this.#candidates[0]!);
+  }
+
+  /** @throws InputError if two patterns that are left read a value differently */
+  #refuseDoubt(why: string): void {
     const { column, kind } = this.target;
-    const doubtful = pairsOf(this.#candidates).find((pair) => this.#differing.has(String(pair)));
-    if (!doubtful) return this.#type(this.#candidates[0]!);
+    const doubtful = pairsOf(this.#candidates!).find((pair) => this.#differing.has(String(pair)));
+    if (!doubtful) return;
     const seen = this.#differing.get(String(doubtful))!;
     const readings = doubtful.map((pattern) => ({
       type: this.#type(pattern),
       reading: dateText(readsAs(seen.text, kind, pattern)!),
     }));
     throw this.#error(
-      `${quoted(seen.text)} may be ${readings.map(({ reading }) => reading).join(' or ')}, and no other value shows which`,
+      `${quoted(seen.text)} may be ${readings.map(({ reading }) => reading).join(' or ')}, ${why}`,
       seen,
       'name the pattern',
       { code: 'two_patterns', column, readings },
