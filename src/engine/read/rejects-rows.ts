@@ -37,6 +37,8 @@ export interface Again {
   unedited: BigUint64Array;
   /** Columns that rules of this import name. Columns of the run's own rules may be missing from the file. */
   named: string[];
+  /** CSV: columns of the file that its run did not read, and that no rule names. */
+  added: string[];
   /** What is remembered of the rejects files of the run: what it did not send. */
   records: { run: string; owner: string; unsent: unknown; written_at: string }[];
 }

@@ -59,6 +59,7 @@ export async function readAgain(
   const { map = [], types = [], include = [], exclude = [] } = own;
   const { set } = byKind?.[kind]?.rules ?? rules;
   checkSet(path, record, { set, exclude }, key);
+  const named = [...[...map, ...types].map(([column]) => column), ...include, ...exclude];
   const parts = beside ? [beside] : known.filter((one) => one.input === record.input);
   return {
     ...identifiersOf(kind, reading, found, options),
@@ -71,7 +72,8 @@ export async function readAgain(
       runs: [...new Set(parts.flatMap(({ run, owner }) => [run, owner]))],
       key,
       unedited: BigUint64Array.from(parts.flatMap(({ unedited }) => [...unedited])).sort(),
-      named: [...[...map, ...types].map(([column]) => column), ...include, ...exclude],
+      named,
+      added: found.columns.filter((column) => ![...reading.columns, ...named].includes(column)),
       records: parts.map(({ run, owner, unsent, written_at }) => ({ run, owner, unsent, written_at })),
     },
   };

@@ -83,8 +83,14 @@ async function* openNew(
   }
   for (const source of sources)
     opened.push(await openOne(yield* fetchSource(source, spool, deps), shown, options, deps));
-  for (const { path, again } of opened) {
-    if (again) yield { type: 'notice', message: `${path}: types and mapping of run ${again.runs[0]}` };
+  for (const { path, again, targets } of opened) {
+    if (!again) continue;
+    yield { type: 'notice', message: `${path}: types and mapping of run ${again.runs[0]}` };
+    for (const { column, role } of targets) {
+      const isAdded = role === 'metadata' && again.added.includes(column);
+      const message = `${path}: ${column} is not a column of the file that its rows come from, and is sent; exclude it if it is a note`;
+      if (isAdded) yield { type: 'warning', message };
+    }
   }
   for (const warning of checkOpened(opened, options)) yield { type: 'warning', ...warning };
   const [first] = opened;
