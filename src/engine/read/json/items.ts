@@ -109,7 +109,10 @@ export class ItemFields {
   readonly outer: Fields;
   readonly inner: Fields;
 
-  constructor(input: OpenedInput) {
+  constructor(whole: OpenedInput) {
+    // `*=string` is for texts and typed columns. Values of JSON keep their types.
+    const rules = { ...whole.rules, infer: whole.rules.infer || whole.format !== 'parquet' };
+    const input = { ...whole, rules };
     const flat = targeting(input);
     // Fields inside `metadata` are never identifiers; as columns they share the names of flat fields.
     const nested = targeting({ ...input, idColumn: null, companyIdColumn: null });
