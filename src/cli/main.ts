@@ -95,7 +95,7 @@ export async function runCommand(argv: readonly string[], world: World): Promise
     let error = thrown;
     if (thrown instanceof CommanderError) {
       if (thrown.exitCode === 0) return; // --help, --version
-      error = (await import('./commands/usage.js')).usageError(thrown, parsing.get(thrown)!);
+      error = (await import('./commands/help-page.js')).usageError(thrown, parsing.get(thrown)!);
     }
     const { errorLines } = await import('./output/summary.js');
     const { commandsOf } = await import('./advice/commands.js');
@@ -184,7 +184,7 @@ export async function commandTree(argv: readonly string[], world: World, wire: W
   const followsUnknownFlag =
     before?.startsWith('-') && !program.options.some((option) => option.long === before);
   if (called === undefined || names.includes(called) || followsUnknownFlag) return program;
-  throw (await import('./commands/usage.js')).unknownCommand(called, names);
+  throw (await import('./commands/help-page.js')).unknownCommand(called, names);
 }
 
 const descendants = (command: Command): Command[] =>

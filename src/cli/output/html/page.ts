@@ -13,9 +13,8 @@ import type { Context } from '../../context.js';
 import { estimateOf, type Form, isOnlyPlanned, type Tone } from '../../facts/outcome.js';
 import type { Session } from '../../facts/session.js';
 import { safeLine, writeOut } from '../terminal.js';
-import { code, facets, foreign, Html, html, type Part, quiet, section, tag } from './markup.js';
+import { CSS, code, facets, foreign, Html, html, type Part, quiet, section, tag } from './markup.js';
 import { SECTIONS } from './sections.js';
-import { CSS } from './style.js';
 
 export { recordSession, storedSession } from '../../facts/session.js';
 
