@@ -128,7 +128,7 @@ export function createContext(
   const settings = once(async (): Promise<Settings> => {
     const found = await chosen.resolveSettings(world, flags);
     settled = found;
-    for (const warning of found.warnings) warn(warning);
+    if (!world.answered) for (const warning of found.warnings) warn(warning); // otherwise they were said
     return found;
   });
 

@@ -74,10 +74,10 @@ async function guideImport(line: Line, context: Context) {
   try {
     const plain = await unguided(line, context);
     const { options } = plain;
-    await requireService(options, context);
     const about = {
       ...{ paths, options, given: givenBy(flags), isMapped: mappingFiles(flags).length > 0 },
       to: whereTo(await context.settings()),
+      requireService: () => requireService(options, context),
       remake: (mapping: MappingFile) => importOptions(paths, flags, context, mapping),
       rehearse: (of: typeof options) => rehearse(of, context),
     };

@@ -65,7 +65,9 @@ function answersIn(problem: Problem, commands: Commands): Choice<Changes | null>
   const { hint = [] } = saidOf(problem, commands);
   const lines = typeof hint === 'object' && 'length' in hint ? hint : [hint];
   const isForAll = ({ paths = commands.paths }: Changes): boolean =>
-    problem.code === 'zip_members' || paths.join('\n') === commands.paths.join('\n');
+    problem.code === 'zip_members'
+      ? commands.paths.includes(problem.path)
+      : paths.join('\n') === commands.paths.join('\n');
   return lines.flatMap((line) => {
     if (typeof line === 'string') return [];
     return [line, ...(line.or ?? [])].flatMap((call) => {

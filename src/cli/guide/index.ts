@@ -29,6 +29,8 @@ export interface Asked {
   to: string;
   /** Whether a mapping file was named. */
   isMapped: boolean;
+  /** Checks what sending needs. Not before the inputs can be read: an answer may begin the command again. */
+  requireService(): Promise<void>;
   /** Makes the options again with rules that were answered. */
   remake(mapping: MappingFile): Promise<ImportOptions>;
   /** Plans without a lock, and writes nothing. */
@@ -67,6 +69,7 @@ export const guide = (asked: Asked, context: Context) =>
       }
     }
     if (!(await inputs.open(sources))) return null;
+    await asked.requireService();
     const given = { ...asked.given, columns: asked.given.columns || typeof answered.mapping === 'string' };
     const { found, mapping } = await settle(inputs, given, ask, context);
     const final = mapping === null ? options : await asked.remake(mapping);
