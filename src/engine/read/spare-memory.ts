@@ -31,11 +31,6 @@ class SpareMemory {
     return this.#spare.pop();
   }
 
-  /** Frees all of it. */
-  clear(): void {
-    this.#spare.length = 0;
-  }
-
   /** Returns memory of this many bytes, whose contents are undefined. */
   take(bytes: number): Uint8Array<ArrayBuffer> {
     const units = Math.ceil(bytes / this.unit);

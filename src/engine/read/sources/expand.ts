@@ -90,7 +90,7 @@ async function folder(path: string, where: Where): Promise<Source[]> {
     .filter((entry) => !entry.isDirectory())
     .map(({ name }) => name)
     .filter((name) => !name.startsWith('.') && !WRITTEN.test(name) && formatOfName(name) !== undefined)
-    .sort(byName);
+    .sort();
   if (names.length === 0) {
     const known = [...EXTENSIONS.keys()].map((extension) => `.${extension}`).join(', ');
     throw new InputError('the folder contains no file of a known format', {
@@ -115,16 +115,14 @@ const LEFT_OUT = /^[^.].*\.(?:xls|xlsb|ods|zip)$/i;
 export async function leftOutOf(path: string, { cwd }: Pick<Where, 'cwd'>): Promise<string[]> {
   const found = await readdir(resolve(cwd, path), { withFileTypes: true }).catch(() => []);
   const files = found.filter((one) => !one.isDirectory() && LEFT_OUT.test(one.name));
-  return files.map(({ name }) => name).sort(byName);
+  return files.map(({ name }) => name).sort();
 }
-
-const byName = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 async function pattern(path: string, where: Where): Promise<Source[]> {
   const { glob } = await import('tinyglobby');
   const found = await glob(where.windows ? path.replaceAll('\\', '/') : path, {
     cwd: where.cwd,
-    absolute: false,
+    absolute: path.startsWith('/'),
     expandDirectories: false,
     onlyFiles: true,
     // File names on Windows are not case-sensitive.
@@ -132,9 +130,7 @@ async function pattern(path: string, where: Where): Promise<Source[]> {
     ...(where.signal && { signal: where.signal }),
   });
   where.signal?.throwIfAborted();
-  const names = found.filter((name) => !WRITTEN.test(name)).sort(byName);
-  const paths = names.map((name) => asWritten(name, path, where.cwd));
-  const sources = await sourcesOf(paths, where);
+  const sources = await sourcesOf(found.filter((name) => !WRITTEN.test(name)).sort(), where);
   if (sources.length > 0) return sources;
   if (found.length > 0) {
     throw new InputError('only files that imports wrote match, and a pattern leaves those out', {
@@ -147,7 +143,3 @@ async function pattern(path: string, where: Where): Promise<Source[]> {
     hint: 'check the folder and the pattern: * matches within a folder, ** any folders, {a,b} either',
   });
 }
-
-/** Makes the paths of a pattern that begins at the root absolute, too. */
-const asWritten = (name: string, path: string, cwd: string): string =>
-  path.startsWith('/') ? resolve(cwd, name) : name;

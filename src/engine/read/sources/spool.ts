@@ -115,23 +115,18 @@ async function* untilAborted(records: Records, signal?: AbortSignal): AsyncGener
     Symbol.asyncIterator in records ? records[Symbol.asyncIterator]() : records[Symbol.iterator]();
   const unlessAborted = <T>(value: T): Promise<Awaited<T>> | T =>
     value instanceof Promise ? orAborted(value, signal) : value;
-  /** Whether it must still clean up: it has neither ended nor thrown. */
-  let open = false;
   try {
     for (;;) {
       signal?.throwIfAborted();
-      open = false;
-      const coming = iterator.next();
-      const { done, value } = await unlessAborted(coming);
+      const { done, value } = await unlessAborted(iterator.next());
       if (done) return;
-      open = true;
       // Values may be promises, as in `for await`.
       yield await unlessAborted(value);
     }
   } finally {
+    const closed = Promise.resolve(iterator.return?.()).catch(() => {});
     // One that is still waiting may never answer.
-    if (signal?.aborted) void Promise.resolve(iterator.return?.()).catch(() => {});
-    else if (open) await Promise.resolve(iterator.return?.()).catch(() => {});
+    if (!signal?.aborted) await closed;
   }
 }
 
