@@ -1,6 +1,7 @@
 /** Keyed 64-bit hashes of identifiers, items, records and cells: SHA-256 over a key and the text, its first eight bytes. */
 import { createHash, hash } from 'node:crypto';
-import { copy, viewOf } from './text/fours.js';
+import { copy } from './text/fours.js';
+import { Output } from './text/output.js';
 
 /** How many bytes of a hash are kept. */
 const KEPT = 8;
@@ -9,46 +10,33 @@ const KEY = 32;
 /** Views for texts up to this many bytes are cached: creating one takes as long as a short hash. */
 const READY = 1024;
 
-/** Longer texts are written by Node. */
-const SHORT = 64;
-
 /** Collects hashes. Equal UTF-8 has equal hashes, whether it comes as text or as bytes. */
 export class Hashes {
-  /** The key, and room for a text after it. */
-  #memory: Buffer;
-  #target: DataView;
+  /** The key, and a text after it. */
+  readonly #text = new Output(KEY + READY);
+  /** Of the beginning of `#viewed`, by length. */
   #views: Buffer[] = [];
+  #viewed = this.#text.bytes;
   #hashes = new Uint8Array(1024 * KEPT);
   #length = 0;
 
   /** `domain` keeps hashes of different things apart. */
   constructor(key: Uint8Array, domain: 'id' | 'item' | 'merged' | 'record' | 'row' | 'cell') {
-    const own = createHash('sha256').update(`${domain}:`).update(key).digest();
-    this.#memory = Buffer.concat([own, Buffer.alloc(READY)]);
-    this.#target = viewOf(this.#memory);
+    this.#text.bytes.set(createHash('sha256').update(`${domain}:`).update(key).digest());
+    this.#text.length = KEY;
   }
 
   add(text: string): void {
-    // No UTF-16 code unit takes more than three bytes of UTF-8.
-    this.#reserve(text.length * 3);
-    const memory = this.#memory;
-    const { length } = text;
-    for (let at = 0; at < length; at++) {
-      const code = text.charCodeAt(at);
-      if (code >= 0x80 || at === SHORT) {
-        this.#hash(memory.write(text, KEY));
-        return;
-      }
-      memory[KEY + at] = code;
-    }
-    this.#hash(length);
+    this.#text.write(text);
+    this.#hash();
   }
 
   /** Adds a text that is in memory as UTF-8. */
   addBytes(text: DataView, start: number, end: number): void {
-    this.#reserve(end - start);
-    copy(text, start, end, this.#target, KEY);
-    this.#hash(end - start);
+    const to = this.#text;
+    to.reserve(end - start);
+    to.length = copy(text, start, end, to.view, KEY);
+    this.#hash();
   }
 
   /** Returns the hashes in the order of their texts, and empties the collection. */
@@ -64,31 +52,29 @@ export class Hashes {
     return this.take()[0]!;
   }
 
-  #hash(length: number): void {
+  /** Hashes what is in the memory, and leaves the key. */
+  #hash(): void {
     const start = this.#length++ * KEPT;
     if (start === this.#hashes.length) {
       const larger = new Uint8Array(2 * start);
       larger.set(this.#hashes);
       this.#hashes = larger;
     }
+    const { bytes, length } = this.#text;
+    this.#text.length = KEY;
     // One character for each byte is the fastest form of the digest.
-    const digest = hash('sha256', this.#view(KEY + length), 'binary');
+    const digest = hash('sha256', this.#view(bytes, length), 'binary');
     for (let at = 0; at < KEPT; at++) this.#hashes[start + at] = digest.charCodeAt(at);
   }
 
-  #view(length: number): Buffer {
-    if (length >= READY) return this.#memory.subarray(0, length);
-    this.#views[length] ??= this.#memory.subarray(0, length);
+  #view(bytes: Buffer, length: number): Buffer {
+    if (length >= READY) return bytes.subarray(0, length);
+    if (this.#viewed !== bytes) {
+      this.#viewed = bytes;
+      this.#views = [];
+    }
+    this.#views[length] ??= bytes.subarray(0, length);
     return this.#views[length];
-  }
-
-  #reserve(bytes: number): void {
-    if (KEY + bytes <= this.#memory.length) return;
-    const larger = Buffer.alloc(2 * (KEY + bytes));
-    larger.set(this.#memory.subarray(0, KEY));
-    this.#memory = larger;
-    this.#target = viewOf(larger);
-    this.#views = [];
   }
 }
 
