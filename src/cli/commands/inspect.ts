@@ -2,6 +2,7 @@
 
 import { ID_FIELD, type Rejection } from '../../engine/model.js';
 import { filePlanOf, type PlannedInput, scanAll } from '../../engine/plan/plan.js';
+import { SharedTypes } from '../../engine/plan/shared-types.js';
 import type { Problem } from '../../engine/problems.js';
 import * as reading from '../../engine/read/index.js';
 import { type AnySource, leftOutWarnings, shownInputs } from '../../engine/run/sources.js';
@@ -23,7 +24,7 @@ import { givenBy, readingOptions } from './import-options.js';
 /** The maximum number of rejected rows listed on stderr (contract §3 "Result"). */
 const SHOWN = 10;
 
-type Inspected = Awaited<ReturnType<typeof inspect>>;
+type Inspected = ReturnType<typeof inspect>;
 
 export const command: Spec = {
   run: async ({ words: paths, flags }, context) => {
@@ -71,32 +72,45 @@ const look = (sources: readonly AnySource[], how: LookOptions, isAsked: boolean,
   whileReading(context, async (reader) => {
     const inputs = reader({ ...how, guess: true });
     await inputs.open(sources);
-    const inspected = await inputs.each((opened, deps) => inspect(opened, how, deps));
+    const types = new SharedTypes();
+    const scanned = await inputs.each((opened, deps) => scan(opened, how.chunkBytes, { ...deps, types }));
+    types.settle();
+    const inspected = scanned.map((one) => inspect(one, how));
     reading.checkScanned(inspected, how);
     return { inspected, found: isAsked ? await inputs.looks(inspected) : [] };
   });
 
-async function inspect(opened: reading.OpenedInput, { chunkBytes, paths, stated }: LookOptions, deps: Deps) {
+async function scan(
+  opened: reading.OpenedInput,
+  itemLimitBytes: number,
+  deps: Deps & { types: SharedTypes },
+) {
   /** The first 20. */
   const rejected: Rejection[] = [];
   const scanning = scanAll([opened], {
-    ...deps,
+    ...{ ...deps, itemLimitBytes, looks: true },
     hashKey: Buffer.alloc(0), // hashes are only compared within this file
-    itemLimitBytes: chunkBytes,
     reject: (_, { file, line, reason }) => keepFirst(rejected, { file, line, reason }),
-    looks: true,
   });
   let next = await scanning.next();
   while (!next.done) next = await scanning.next();
   const { inputs, duplicates, warnings } = next.value;
   const [input] = inputs as [PlannedInput];
+  // Those of its cells depend on other inputs, too.
+  const others = warnings.slice(input.scan.warnings.length);
+  return { input, rejected, others, duplicates: duplicates.get(opened.kind)?.count ?? 0 };
+}
+
+function inspect(
+  { input, others, ...found }: Awaited<ReturnType<typeof scan>>,
+  { paths, stated }: LookOptions,
+) {
+  const { path } = input.opened;
+  const own = others.map((one) => ({ ...one, message: one.message.slice(path.length + 2) }));
   // The suggestions themselves are shown.
-  const said = warnings.filter(({ problem }) => problem?.code !== 'looks_typed');
-  const own = said.map((one) => ({ ...one, message: one.message.slice(opened.path.length + 2) }));
-  return {
-    ...{ ...input, rejected, duplicates: duplicates.get(opened.kind)?.count ?? 0 },
-    warnings: [...askedOf(input, paths, stated), ...own, ...capitalsIn(input)],
-  };
+  const said = input.scan.warnings.filter(({ problem }) => problem?.code !== 'looks_typed');
+  const warnings = [...askedOf(input, paths, stated), ...said, ...own, ...capitalsIn(input)];
+  return { ...input, ...found, warnings };
 }
 
 const warning = (message: string, problem: Problem) => ({ message, problem });

@@ -37,6 +37,8 @@ interface ScanDeps {
   reject(input: number, row: RejectedRow): void;
   /** Only looks: what is not clear is said, and is not an error. */
   looks?: true;
+  /** For inputs that are scanned one by one; whoever gives it settles it. Default: types are settled here. */
+  types?: SharedTypes;
 }
 
 export interface Scanned {
@@ -59,7 +61,7 @@ export async function* scanAll(
   const taken = { companies: 0, users: 0 };
   const scanned: PlannedInput[] = [];
   const absent: Warning[] = [];
-  const types = new SharedTypes();
+  const types = deps.types ?? new SharedTypes();
   for (const [index, whole] of opened.entries()) {
     const input = withLimitLeft(whole, taken[whole.kind]);
     const { kind, path, stamp } = input;
@@ -93,7 +95,7 @@ export async function* scanAll(
     const message = `${path}: ${absentHere} ${absentHere === 1 ? 'row names' : 'rows name'} a company_id that is not in the companies of this import`;
     if (absentHere > 0) absent.push({ message });
   }
-  types.settle();
+  if (!deps.types) types.settle();
   for (const finder of finders.values()) finder.settle();
   const warnings = scanned.flatMap(({ opened, scan }) => scan.warnings.map((one) => ofFile(opened, one)));
   const repeats = [...finders].flatMap(([kind, finder]) => {
