@@ -5,7 +5,6 @@
 import type { MappingFile } from './mapping/mapping-file.js';
 import type { Mapping, Zones } from './mapping/rules.js';
 
-export * from './cell-hashes.js';
 export { isMarker, readsAsType } from './conversion/guess.js';
 export { decide, sameDecimals } from './conversion/stats.js';
 export {
@@ -31,7 +30,6 @@ export * from './records.js';
 export * from './rejects-rows.js';
 export * from './sources/spool.js';
 export * from './spare-memory.js';
-export * from './text/line-offsets.js';
 export * from './written.js';
 /** The reader is loaded when it is needed: most imports have no mapping file. */
 export async function readMappings(

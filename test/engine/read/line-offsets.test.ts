@@ -3,15 +3,14 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { NO_RULES } from '../../../../src/engine/options/mapping-rules.js';
-import { NUMBERS } from '../../../../src/engine/options.js';
-import { CsvRow } from '../../../../src/engine/read/csv/row.js';
-import { openInput } from '../../../../src/engine/read/open.js';
-import { readRecords } from '../../../../src/engine/read/records.js';
-import { lineOffsets, startsAnywhere } from '../../../../src/engine/read/text/line-offsets.js';
-import type { OpenedInput } from '../../../../src/engine/read/types.js';
-import { scratch } from '../../../support/cli.js';
-import { times } from '../../../support/times.js';
+import { NO_RULES } from '../../../src/engine/options/mapping-rules.js';
+import { NUMBERS } from '../../../src/engine/options.js';
+import { CsvRow } from '../../../src/engine/read/csv/row.js';
+import { openInput } from '../../../src/engine/read/open.js';
+import { lineOffsets, readRecords, startsAnywhere } from '../../../src/engine/read/records.js';
+import type { OpenedInput } from '../../../src/engine/read/types.js';
+import { scratch } from '../../support/cli.js';
+import { times } from '../../support/times.js';
 
 const folder = scratch();
 const open = (text: string | Buffer, name = 'a.csv'): Promise<OpenedInput> => {
