@@ -4,7 +4,7 @@ import { wordsOf } from '../fingerprints/tables.js';
 import { ID_FIELD, type Kind, type RejectedRow } from '../model.js';
 import { Hashes } from './hashes.js';
 import { cleaner } from './identifier.js';
-import { memberOf, objectMembers } from './json/members.js';
+import { decoded, memberOf, objectMembers } from './json/members.js';
 import { METADATA } from './mapping/targets.js';
 import type { OpenedInput } from './types.js';
 
@@ -79,7 +79,7 @@ export function valuesIn(columns: readonly string[], others = true) {
     const fields = new Map([...nested, ...flat]);
     return (column) => {
       const json = fields.get(column);
-      if (json?.startsWith('"')) return JSON.parse(json) as string;
+      if (json?.startsWith('"')) return decoded(json.slice(1, -1));
       return json === 'null' ? '' : others ? json : undefined;
     };
   };

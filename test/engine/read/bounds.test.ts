@@ -120,4 +120,10 @@ describe('levels of a value', () => {
     );
     expect(reasons).toEqual(['2: y has 1,000,000 levels, more than 64']);
   });
+
+  it('more reject a row also if rows are selected by a text of it that is not JSON', async () => {
+    const text = `{"company_id":"a","x":"y"}\n{"company_id":"b","x":"\\q","y":${nested(MOST_LEVELS + 3)}}\n`;
+    const { reasons } = await readText('deeper.ndjson', text, { where: [['x', '!=', 'z']] });
+    expect(reasons).toEqual(['2: has 68 levels, more than 64']);
+  });
 });

@@ -159,8 +159,8 @@ export function membersAt(
   return { found, end };
 }
 
-/** A name that is not JSON is reported by whoever parses the object. */
-function decoded(name: string): string {
+/** A text without its quotes. One that is not JSON is reported by whoever parses the object. */
+export function decoded(name: string): string {
   try {
     return JSON.parse(`"${name}"`) as string;
   } catch {
