@@ -133,7 +133,7 @@ export class XmlReader {
 
   readonly #attribute: Attribute = (name) => {
     const value = this.#attributes()[name];
-    return value === undefined ? undefined : decoded(value).replace(/[\t\n]/g, ' ');
+    return value !== undefined && SPECIAL.test(value) ? decoded(value).replace(/[\t\n]/g, ' ') : value;
   };
 
   #open(name: string, attributes: () => Record<string, string>): void {
@@ -167,6 +167,9 @@ export class XmlReader {
 
 /** Line ends are those of XML (2.11), whatever the program that wrote the text uses. */
 const withLineFeeds = (text: string): string => (text.includes('\r') ? text.replace(/\r\n?/g, '\n') : text);
+
+/** An attribute that has none of these means what is written. */
+const SPECIAL = /[&\t\n\r]/;
 
 const NAMED: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" };
 
