@@ -12,6 +12,7 @@ import type { Choice, Prompter } from '../prompts/plain.js';
 import {
   type Answers,
   type ColumnOf,
+  type CompanyQuestion,
   type Found,
   type Given,
   type IdentityQuestion,
@@ -39,6 +40,10 @@ export async function askIdentity(
   });
   return { kind, id: await prompter.find(`Which column identifies the ${kind}?`, named) };
 }
+
+/** Asks whether a column names the company of users. */
+export const askCompany = ({ path, column, values }: CompanyQuestion, prompter: Prompter): Promise<boolean> =>
+  prompter.confirm(`${path}: is ${column} the company of a user? (${values.map(short).join(', ')})`, true);
 
 /** `1001, 1002, 1003; 500 different in 500 rows`. */
 function aboutIds({ values, different, filled }: Candidate, rows: number): string {

@@ -15,10 +15,16 @@ import type { Context } from '../context.js';
 import { openPrompter } from '../prompts/index.js';
 import type { Prompter } from '../prompts/plain.js';
 import { ANSWER_AGAIN, type Instead, lastFor } from './again.js';
-import { askAll, askIdentity, invalidLines, planLines, type Rehearsal } from './ask.js';
+import { askAll, askCompany, askIdentity, invalidLines, planLines, type Rehearsal } from './ask.js';
 import { type Inputs, type LookOptions, type Reader, sourcesOf, whileReading } from './inputs.js';
 import * as mappings from './mapping.js';
-import { type Found, type Given, identityQuestions, mappingQuestions } from './questions.js';
+import {
+  companyQuestions,
+  type Found,
+  type Given,
+  identityQuestions,
+  mappingQuestions,
+} from './questions.js';
 import { unlikeText } from './shared-types.js';
 
 export interface Asked {
@@ -117,11 +123,19 @@ async function settle(
   for (const question of identities)
     await inputs.identify(question.path, await askIdentity(question, await ask()));
   if (identities.length > 0) found = await known(await inputs.looks());
+  const companies = companyQuestions(found);
+  for (const question of companies) {
+    const { path, id, column } = question;
+    if (await askCompany(question, await ask()))
+      await inputs.identify(path, { kind: 'users', id, company: column });
+  }
+  if (companies.length > 0) found = await known(await inputs.looks());
+  const asked = identities.length + companies.length;
   const questions = mappingQuestions(found, given, new Set(identities.map(({ path }) => path)));
   const canShare = mappings.canShare(found);
-  if (!canShare && (identities.length > 0 || given.all)) throw mappings.notShared(found);
+  if (!canShare && (asked > 0 || given.all)) throw mappings.notShared(found);
   // If no mapping can be for all, each file says what it is.
-  if (!canShare || identities.length + questions.length === 0) return { found, mapping: null };
+  if (!canShare || asked + questions.length === 0) return { found, mapping: null };
   const prompter = await ask();
   const unlike = found.flatMap((one) => one.unlike.map(unlikeText));
   if (unlike.length > 0) prompter.show(unlike);

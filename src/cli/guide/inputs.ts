@@ -41,6 +41,9 @@ export type Deps = { pool: Pool; signal: AbortSignal };
 /** Thrown to stop at a rejects file: the run that it came from says how it is read. */
 const REJECTS = new Error('a rejects file');
 
+/** What the rows of an input are, and the column of a user's company, if a person named it. */
+type Identified = { kind: Kind; id: string; company?: string };
+
 export class Inputs {
   readonly #inputs: { located: Located; opened: OpenedInput }[] = [];
 
@@ -91,11 +94,12 @@ export class Inputs {
   }
 
   /** Sets what the rows of an input are. */
-  async identify(path: string, { kind, id }: { kind: Kind; id: string }): Promise<void> {
+  async identify(path: string, { kind, id, company: named }: Identified): Promise<void> {
     for (const input of this.#inputs) {
       const { opened, located } = input;
-      if (opened.path !== path || (opened.kind === kind && opened.idColumn === id)) continue;
-      const company = kind === 'users' ? likeliestCompany(opened.columns.filter((one) => one !== id)) : null;
+      if (opened.path !== path || (!named && opened.kind === kind && opened.idColumn === id)) continue;
+      const likely = kind === 'users' ? likeliestCompany(opened.columns.filter((one) => one !== id)) : null;
+      const company = named ?? likely;
       input.opened = await this.#open(located, { kind, id, ...(company && { companyId: company }) });
     }
   }

@@ -2,8 +2,9 @@
 
 import { ID_FIELD, KEY_STYLES, type KeyStyle, KINDS, type Kind, SOME_ZONE } from '../../engine/model.js';
 import type { Candidate, ColumnLook, Look, TypeChoice } from '../../engine/plan/look.js';
-import { keyStyle } from '../../engine/read/index.js';
+import { keyStyle, namedLikeCompanies } from '../../engine/read/index.js';
 import { count } from '../../engine/util/numbers.js';
+import { shellWord } from '../advice/shell.js';
 import { type Unlike, unlikeText } from './shared-types.js';
 
 /**
@@ -72,6 +73,24 @@ export const identityQuestions = (found: readonly Found[], { all }: Given): Iden
     .map(({ path, rows, whole, candidates, named }) => {
       return { ask: 'identity', path, rows, whole, choices: candidates, columns: named };
     });
+
+/** A column of users that may name their company. */
+export type CompanyQuestion = ColumnOf & { id: string; values: string[] };
+
+/** Users without a company that have a column like the identifier of the companies beside them, and no rule for it. */
+export function companyQuestions(found: readonly Found[]): CompanyQuestion[] {
+  const ids = found.flatMap(({ kind, id }) => (kind === 'companies' ? [id] : []));
+  return found.flatMap(({ path, kind, id, company, columns, rules }) => {
+    if (kind !== 'users' || company !== null) return [];
+    const ruled = [...[...rules.map, ...rules.types].map(([column]) => column), ...rules.include];
+    const open = columns.filter(({ column, key }) => key !== null && !ruled.includes(column));
+    const [named] = namedLikeCompanies(
+      open.map(({ column }) => column),
+      ids,
+    );
+    return open.flatMap(({ column, values }) => (column === named ? [{ path, id, column, values }] : []));
+  });
+}
 
 /**
  * The other questions, in their order.
@@ -192,6 +211,10 @@ export function suggestedAnswers(found: readonly Found[], { zone }: Given) {
           `${JSON.stringify(text)} is not treated as empty, because that would empty ${others.join(' and ')}; ${needing.join(' and ')} ${needing.length === 1 ? 'is' : 'are'} not converted`,
         ];
   });
+  const companies = companyQuestions(found).map(
+    ({ path, id, column }) =>
+      `${column} in ${path} is not taken as the company of users, although it is named like the identifier of companies; if it is, add ${['--company-id', column, '--user-id', id].map(shellWord).join(' ')}`,
+  );
   const answers: Answers = { leftOut: [], keys: null, types, zone, nulls };
-  return { answers, left: [...found.flatMap((one) => one.unlike.map(unlikeText)), ...left] };
+  return { answers, left: [...companies, ...found.flatMap((one) => one.unlike.map(unlikeText)), ...left] };
 }

@@ -52,7 +52,7 @@ export { placeWord } from './formats.js';
 export { lossIn } from './json/text.js';
 export { checkOpened, checkScanned } from './mapping/check-rules.js';
 export { hasIdentifierRule } from './mapping/identity.js';
-export { likeliestCompany, likeliestIds } from './mapping/likely-names.js';
+export { likeliestCompany, likeliestIds, namedLikeCompanies } from './mapping/likely-names.js';
 export type { MappingFile, MappingSection } from './mapping/mapping-file.js';
 export {
   factsOf,

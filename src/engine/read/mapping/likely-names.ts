@@ -41,6 +41,15 @@ export const likeliestIds = (kind: Kind, columns: readonly string[]): string[] =
   ...new Set(IDS[kind].flatMap((pattern) => matching(pattern, columns))),
 ];
 
+/** Names for an identifier of anything: such a column of users is about them. */
+const OF_ANYTHING = /^(?:id|uuid|guid|externalid|recordid|name)$/;
+
+/** The columns of users that are named like the identifier of companies. */
+export function namedLikeCompanies(columns: readonly string[], ids: readonly string[]): string[] {
+  const names = ids.map(fold);
+  return columns.filter((column) => names.includes(fold(column)) && !OF_ANYTHING.test(fold(column)));
+}
+
 /** The column that most likely names the company of a user; null if there is none, or more than one. */
 export function likeliestCompany(columns: readonly string[]): string | null {
   const [found, other] = matching(COMPANY_OF_USER, columns);
