@@ -54,3 +54,6 @@ export const textMemory = new SpareMemory(288 * 1024, 2);
 
 /** For items: those of a few hundred rows take some of these units. A plan may keep thousands of small batches. */
 export const itemMemory = new SpareMemory(64 * 1024, 16, 64 * 1024);
+
+/** For the bodies of requests that are sent. */
+export const bodyMemory = new SpareMemory(64 * 1024, 16, 64 * 1024);

@@ -5,7 +5,15 @@
 
 import type { RequestRange, RequestRecord } from '../model/requests.js';
 import { ENVELOPE, envelopeBytes, ID_FIELD, type Kind } from '../model.js';
-import { append, emptyColumns, type ItemBatch, mergeUpserts, parseItem, startOf } from '../read/index.js';
+import {
+  append,
+  bodyMemory,
+  emptyColumns,
+  type ItemBatch,
+  mergeUpserts,
+  parseItem,
+  startOf,
+} from '../read/index.js';
 import type { RequestRows } from '../state/history.js';
 
 /** Items with what is known about each, in columns. */
@@ -57,7 +65,7 @@ function enveloped(kind: Kind, pieces: readonly Uint8Array[]): Buffer<ArrayBuffe
   const { open, close } = ENVELOPE[kind];
   const size = pieces.reduce((sum, { length }) => sum + length, 0);
   const bytes = envelopeBytes(kind) + Math.max(0, size - 1);
-  const body = Buffer.from(new ArrayBuffer(bytes));
+  const body = Buffer.from(bodyMemory.take(bytes).buffer, 0, bytes);
   let at = body.write(open);
   for (const piece of pieces) {
     body.set(piece, at);

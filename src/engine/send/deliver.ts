@@ -4,6 +4,7 @@
  */
 import { ServiceError } from '../errors.js';
 import { type RequestRecord, rangesOf } from '../model/requests.js';
+import { bodyMemory } from '../read/index.js';
 import { failureReason } from '../service/names.js';
 import { requestStatus } from '../states.js';
 import { count } from '../util/numbers.js';
@@ -41,10 +42,14 @@ export async function deliver(given: Chunk, deps: DeliverDeps, searches: Searche
   // What is not begun is not recorded, so that it counts as unsent.
   if (deps.stop.aborted || deps.abort.aborted) return;
   const { seq } = recorded ?? newRecord(chunk, deps);
-  await new Delivery(chunk, seq, deps, searches).run(recorded === null);
+  const delivery = new Delivery(chunk, seq, deps, searches);
+  await delivery.run(recorded === null);
+  if (delivery.isBodyFree) bodyMemory.give(chunk.body.buffer);
 }
 
 class Delivery {
+  /** Whether one request, with the body of the chunk, was all. */
+  isBodyFree = false;
   #error: ServiceError | null = null;
   #isGivenUp = false;
   /** Numbers of the failed requests in whose rows a search may look. */
@@ -87,6 +92,7 @@ class Delivery {
   }
 
   async #take(step: Step, isFirst: boolean): Promise<void> {
+    this.isBodyFree = false;
     const { requests, options } = this.deps;
     const { request, source } = step;
     const isPlanned = requestStatus(request) === 'planned';
@@ -159,11 +165,13 @@ class Delivery {
     const rows = isFirst ? whole : await leaveOut(whole, this.#root, this.deps, given);
     const record = isFirst ? given : await repeated(rows, given, this.deps);
     const isSearch = source !== null && onFailure === 'isolate';
-    const { chunk, error } = await sendAndFollow(rows, record, {
+    const sent = await sendAndFollow(rows, record, {
       ...this.deps,
       emit: (event) => emit(isSearch && event.type === 'job' ? { ...event, searching: true } : event),
     });
+    const { chunk, error } = sent;
     checkCanary(this.deps);
+    this.isBodyFree = isFirst && sent.isBodyFree === true;
     if (!error) return;
     Object.assign(record, { failure: failureText(error), reason: error.message });
     if (error.status === 413 && record.rows > 1) {

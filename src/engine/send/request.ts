@@ -169,6 +169,8 @@ interface Sending {
   chunk: Chunk;
   /** The error with which the service refused it; null if it was accepted, or waiting ended first. */
   error: ServiceError | null;
+  /** Whether nothing but the given chunk refers to its body anymore, which was sent once. */
+  isBodyFree?: boolean;
 }
 
 /**
@@ -210,12 +212,15 @@ export async function sendAndFollow(
     [chunk, isNew] = [rest, true];
     return remains();
   };
+  /** How often its body was sent, and taken by the operating system until the reply came. */
+  let [attempts, taken] = [0, 0];
   const submit = (signal: AbortSignal, begins: () => void) => {
+    attempts++;
     const ready = (): void => {
       state.locks.check();
       begins();
     };
-    return deps.client.submit(chunk.kind, prepare(chunk).body, signal, ready);
+    return deps.client.submit(chunk.kind, prepare(chunk).body, signal, ready, () => taken++);
   };
 
   if (requestStatus(record) === 'accepted') await follow([record], deps);
@@ -234,9 +239,11 @@ export async function sendAndFollow(
     });
     // Otherwise not awaited: the next request can go out. The sender waits for all writes before it ends.
     reported.catch(() => {});
-    if (!outcome.job || !options.wait) return { chunk, error: null };
+    const isBodyFree = attempts === 1 && taken === 1 && chunk === given;
+    if (!outcome.job || !options.wait) return { chunk, error: null, isBodyFree };
     await Promise.all([reported, state.requests.written()]);
     await follow([record], deps);
+    return { chunk, error: null, isBodyFree };
   }
   return { chunk, error: null };
 }

@@ -48,6 +48,11 @@ export class Connection {
     this.#isWaiting = true;
   }
 
+  /** Whether the operating system has taken all that was written so far. */
+  get hasWritten(): boolean {
+    return this.#socket?.writableLength === 0;
+  }
+
   /**
    * Resolves when the operating system has taken all that was written so far, or the connection has ended: a service may
    * reply before it has read the whole request.

@@ -262,8 +262,10 @@ describe('a complete reply', () => {
   it('says that the request is accepted, and reads no more: nobody waits for it', async () => {
     const { url, replied } = await acceptsEarly();
     const client = testClient(url);
-    const answer = await client.submit('users', Buffer.alloc(32 << 20, ' '));
+    const isTaken = vi.fn();
+    const answer = await client.submit('users', Buffer.alloc(32 << 20, ' '), undefined, undefined, isTaken);
     expect(answer).toMatchObject({ type: 'reply', status: 202 });
+    expect(isTaken).not.toHaveBeenCalled();
     (await replied).destroy();
     await client.close();
   });
