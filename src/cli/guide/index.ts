@@ -124,10 +124,13 @@ async function settle(
     await inputs.identify(question.path, await askIdentity(question, await ask()));
   if (identities.length > 0) found = await known(await inputs.looks());
   const companies = companyQuestions(found);
+  // A rule is for all inputs of a kind, so a column of several is asked about once.
+  const isCompany = new Map<string, boolean>();
   for (const question of companies) {
     const { path, id, column } = question;
-    if (await askCompany(question, await ask()))
-      await inputs.identify(path, { kind: 'users', id, company: column });
+    const isTheirs = isCompany.get(column) ?? (await askCompany(question, await ask()));
+    isCompany.set(column, isTheirs);
+    if (isTheirs) await inputs.identify(path, { kind: 'users', id, company: column });
   }
   if (companies.length > 0) found = await known(await inputs.looks());
   const asked = identities.length + companies.length;
