@@ -176,11 +176,16 @@ export class CsvTotals implements ColumnTotals {
   }
 
   #suggest(styled: string | null): void {
-    for (const column of this.columns) {
+    for (const [index, column] of this.columns.entries()) {
       const { target, type, stats } = column;
       if (!isInferred(target) || !stats.notNumber || type !== 'string') continue;
-      column.suggestion = suggestionOf(target.guess ?? [], stats.fits, stats, styled);
+      column.suggestion = suggestionOf(target.guess ?? [], stats.fits, this.plainOf(index, stats), styled);
     }
+  }
+
+  /** The cells of a text column that another type must read, too: plain numbers. */
+  protected plainOf(_index: number, { whole, decimal }: ColumnStats): { whole: number; decimal: number } {
+    return { whole, decimal };
   }
 
   plans(): ColumnPlan[] {

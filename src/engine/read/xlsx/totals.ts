@@ -1,6 +1,6 @@
 /** Totals for the columns of a sheet: as for CSV, but cells have their own types. */
 import type { Warning } from '../../problems.js';
-import { withText } from '../conversion/stats.js';
+import { type ColumnStats, withText } from '../conversion/stats.js';
 import { type ColumnPart, CsvCounter, CsvTotals } from '../csv/totals.js';
 import { isInferred, type Role, type Target } from '../mapping/targets.js';
 import { KIND_BITS, type Rows } from '../rows.js';
@@ -102,6 +102,13 @@ export class XlsxTotals extends CsvTotals {
 
   protected override isBoolean(index: number, cells: number): boolean {
     return cells > 0 && this.#notes[index]![Is.boolean]?.count === cells;
+  }
+
+  /** Number cells are numbers in every style. */
+  protected override plainOf(index: number, stats: ColumnStats): { whole: number; decimal: number } {
+    const plain = super.plainOf(index, stats);
+    const isTyped = this.#notes[index]![Is.number]?.count === plain.whole + plain.decimal;
+    return isTyped ? { whole: 0, decimal: 0 } : plain;
   }
 
   override warnings(): Warning[] {
