@@ -20,29 +20,35 @@ export class SharedTypes {
     members.push({ input, inferred, result });
   }
 
-  /** Once all inputs are scanned: replaces the scans of those in which a key would be a number, although it is text elsewhere. */
+  /** Once all inputs are scanned: replaces the scans of those in which a key would be a number, or a boolean, although it is text elsewhere. */
   settle(): void {
     for (const members of this.#members.values()) {
       const texts = textsOf(members);
       for (const { input, inferred, result } of members) {
-        if (inferred.some(({ key, stats }) => texts.has(key) && decide(stats).type !== 'string'))
-          input.scan = result(texts);
+        if (inferred.some(({ key, type }) => texts.has(key) && type !== 'string')) input.scan = result(texts);
       }
     }
   }
 }
 
-/** Keys that are text, by the cells of all inputs, and the cell that makes them so. */
+/** Keys that are text, by the cells of all inputs, and what makes them so. */
 function textsOf(members: readonly Member[]): Map<string, string> {
   const texts = new Map<string, string>();
   const decimalsOf = new Map<string, number>();
-  for (const { key, stats } of members.flatMap(({ inferred }) => inferred))
+  const typesOf = new Map<string, Set<boolean>>();
+  for (const { key, type, stats } of members.flatMap(({ inferred }) => inferred)) {
     decimalsOf.set(key, sameDecimals(decimalsOf.get(key) ?? stats.decimals, stats.decimals));
+    typesOf.set(key, (typesOf.get(key) ?? new Set()).add(type === 'boolean'));
+  }
   for (const { input, inferred } of members) {
-    for (const { key, stats, place } of inferred) {
-      // A cell that is no number, or ends in a zero where the cells of all inputs differ in their decimals.
-      const { type, reason } = decide({ ...stats, decimals: decimalsOf.get(key)! }, place);
-      if (type === 'string' && !texts.has(key)) texts.set(key, `${input.opened.path}, ${reason}`);
+    for (const { key, place, ...own } of inferred) {
+      const isNumber = own.type === 'integer' || own.type === 'number';
+      // A zero at the end is evidence where the cells of all inputs differ in their decimals.
+      const stats = { ...own.stats, decimals: decimalsOf.get(key)! };
+      const { type, reason } = isNumber ? decide(stats, place) : own;
+      // Booleans beside other values are text, as they are in one sheet.
+      const isText = type === 'string' || (type === 'boolean' && typesOf.get(key)!.size > 1);
+      if (isText && !texts.has(key)) texts.set(key, `${input.opened.path}, ${reason}`);
     }
   }
   return texts;

@@ -99,9 +99,12 @@ export interface ColumnCounter {
   readonly rounded?: Found;
 }
 
-/** A column whose cells decide its type. */
+/** A column whose cells decide its type, or that is pinned to text. It has values. */
 export interface Inferred {
   key: string;
+  /** By these cells alone, and why. */
+  type: CellType;
+  reason: string;
   stats: ColumnStats;
   /** The word for a line. */
   place: string;

@@ -19,7 +19,7 @@ import { type Chunk, rowsIn } from '../send/chunk.js';
 import type { RejectsRecord } from '../state/rejects.js';
 import type { Scope, State } from '../state/state.js';
 import { CauseTotals } from './causes.js';
-import { type FileMark, markOf, RejectsFile } from './rejects-file.js';
+import { type FileMark, leadsTo, markOf, RejectsFile } from './rejects-file.js';
 import { formOf, readingOf, rejectsName, rowKey, type Unsent, writeOrigin } from './rejects-form.js';
 import type { RunRows } from './rows.js';
 import { keepFirst } from './summary.js';
@@ -117,12 +117,12 @@ export class Rejecting {
 
   /** Whether a file is as it was written for the same content, or an unchanged copy of one of this run, and no input. */
   #mayReplace(input: number, location: string): boolean {
-    const isInput = (of: string): boolean => resolve(this.where.cwd, of) === location;
-    if (this.#inputs.some(({ opened }) => isInput(opened.location))) return false;
     const known = this.#replaceable[input]?.get(location);
     const own = this.#own.filter((record) => record.input === input && record.mark);
     const found = known || own.length > 0 ? markOf(location) : null;
     if (found === null) return false;
+    if (this.#inputs.some(({ opened }) => leadsTo(resolve(this.where.cwd, opened.location), found)))
+      return false;
     const isKnown = known?.inode === found.inode && known.sha256 === found.sha256;
     return isKnown || own.some(({ mark }) => mark!.sha256 === found.sha256);
   }

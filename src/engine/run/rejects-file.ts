@@ -4,6 +4,7 @@
  */
 import { createHash, type Hash } from 'node:crypto';
 import {
+  type BigIntStats,
   closeSync,
   constants,
   fstatSync,
@@ -197,9 +198,13 @@ export function markOf(location: string): FileMark | null {
   }
 }
 
-function inodeOf(handle: number): string {
-  const { dev, ino } = fstatSync(handle, { bigint: true });
-  return `${dev}:${ino}`;
+const inodeOf = (handle: number): string => nameOf(fstatSync(handle, { bigint: true }));
+const nameOf = ({ dev, ino }: BigIntStats): string => `${dev}:${ino}`;
+
+/** Whether a path leads to a file, by whatever name. */
+export function leadsTo(path: string, { inode }: FileMark): boolean {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return found !== undefined && nameOf(found) === inode;
 }
 
 function digestOf(handle: number): Hash {

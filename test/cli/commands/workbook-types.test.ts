@@ -77,3 +77,32 @@ it('names no delimiter for a workbook with the text of a CSV in its cells', asyn
       '  if ";" separates its columns, split them into cells in the workbook, or import the file that they come from\n',
   ]);
 });
+
+it('a key has one type in all sheets and CSV files: text, if one has another type beside booleans or zeros', async () => {
+  const cwd = scratch();
+  writeFileSync(
+    join(cwd, 'a.xlsx'),
+    workbook([
+      ['company_id', 'v', 'zip', 'n'],
+      ['c1', true, 1067, 5],
+    ]),
+  );
+  writeFileSync(
+    join(cwd, 'b.xlsx'),
+    workbook([
+      ['company_id', 'v', 'n'],
+      ['c2', 1, 6],
+    ]),
+  );
+  writeFileSync(join(cwd, 'c.csv'), 'company_id,zip\nc3,08001\n');
+  const { stdout, stderr } = await cli(['import', 'a.xlsx', 'b.xlsx', 'c.csv', '--dry-run', '--json'], {
+    cwd,
+  });
+  const { files } = JSON.parse(stdout).plan as { files: { sample: { metadata: unknown } }[] };
+  expect(files.map(({ sample }) => sample.metadata)).toEqual([
+    { v: 'true', zip: '1067', n: 5 },
+    { v: '1', n: 6 },
+    { zip: '08001' },
+  ]);
+  expect(stderr).toContain('a.xlsx: zip, n: the workbook has numbers there, so leading zeros');
+});

@@ -134,9 +134,12 @@ export class CsvTotals implements ColumnTotals {
   }
 
   inferred(): Inferred[] {
-    return this.columns.flatMap(({ target, stats }, index) => {
-      const counts = isInferred(target) && stats.cells > 0 && !this.isBoolean(index, stats.cells);
-      return counts ? [{ key: target.key!, stats, place: this.place }] : [];
+    return this.columns.flatMap((column, index) => {
+      const { target, stats } = column;
+      const { role, key, pinned } = target;
+      if (role !== 'metadata' || stats.cells === 0 || (pinned !== null && pinned !== 'string')) return [];
+      const { type, reason } = this.#decisionOf(index, column);
+      return [{ key: key!, type, reason, stats, place: this.place }];
     });
   }
 
@@ -161,11 +164,10 @@ export class CsvTotals implements ColumnTotals {
   /** @param text why the key is text because of other inputs */
   #decisionOf(index: number, { target: { pinned, because }, stats }: Column, text?: string): Decision {
     if (pinned) return { type: pinned, reason: because!, warning: null };
-    if (this.isBoolean(index, stats.cells)) {
-      return { type: 'boolean', reason: `all ${stats.cells} values are booleans`, warning: null };
-    }
     const { decidedTypes } = this.input;
-    const own = decidedBefore(decide(stats, this.place), stats, decidedTypes?.[index]);
+    const own = this.isBoolean(index, stats.cells)
+      ? { type: 'boolean' as const, reason: `all ${stats.cells} values are booleans`, warning: null }
+      : decidedBefore(decide(stats, this.place), stats, decidedTypes?.[index]);
     const isOwn = own.type === 'string' || text === undefined || decidedTypes !== undefined;
     return isOwn ? own : { type: 'string', reason: text, warning: null };
   }

@@ -168,8 +168,11 @@ export class XlsxTotals extends CsvTotals {
 
   /** Numbers that may have lost leading zeros: all in identifiers, whole numbers elsewhere. */
   #zeros(): Warning[] {
-    const columns = this.columns.flatMap(({ target: { column, role }, type }, index) => {
-      const mayLack = isIdentifier(role) || (role === 'metadata' && type === 'integer');
+    const columns = this.columns.flatMap(({ target, type, stats: { notInteger } }, index) => {
+      const { column, role } = target;
+      // Also where they are text because of another input.
+      const isWhole = type === 'integer' || (isInferred(target) && notInteger === null);
+      const mayLack = isIdentifier(role) || (role === 'metadata' && isWhole);
       return this.#notes[index]![Is.number] && mayLack ? [column] : [];
     });
     if (columns.length === 0) return [];
