@@ -64,6 +64,8 @@ export interface World {
 /** `mapping`: the mapping file beside the inputs that is used; null if it is not, undefined if nobody was asked. */
 export interface Answered {
   mapping?: string | null;
+  /** How a file is read was answered. */
+  reading?: true;
 }
 
 /** How job polls and lookups are retried (contract §4). Default: as in the client. */

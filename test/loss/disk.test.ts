@@ -105,7 +105,7 @@ test('a disk that has no room for rejected rows: what was sent is reported, and 
     exchange.reply(422, refused);
   };
   const rejects = join(disk.folder, 'rejects.csv');
-  const line = `${SEND} --chunk-size 200 --on-failure continue --rejects ${rejects}`;
+  const line = `import ${file.path} --chunk-size 200 -o interval=1ms --on-failure continue --rejects ${rejects}`;
   const { code, error, summary, stderr } = await disk.run(line, elsewhere());
   expect([code, error?.code], stderr).toEqual([1, 'state']);
   expect(error!.message).toMatch(/rejects\.csv: rejected rows cannot be written: E(NOSPC|FBIG)\b/);

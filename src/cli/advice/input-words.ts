@@ -104,10 +104,11 @@ export const INPUT_WORDS = {
     format === null
       ? 'name the format with --format'
       : `if the file is ${format.toUpperCase()}, add --format ${format}`,
-  sheet_empty: ({ others: [other] }) =>
-    other === undefined
-      ? 'check the workbook, and save it again'
-      : `read another sheet: ${flag('sheet', other)}`,
+  sheet_empty: ({ others }) => {
+    const by = (sheet: string): Call => ({ again: { plus: ['--sheet', sheet] } });
+    const [first, ...more] = others.slice(0, MOST_SHEETS).map(by);
+    return first ? { do: 'read another sheet', ...first, or: more } : 'check the workbook, and save it again';
+  },
   other_sheets: ({ others }) => `choose one with --sheet, such as ${flag('sheet', others[0]!)}`,
 
   title_above_header: ({ path, lines }, commands) => {

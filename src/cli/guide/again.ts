@@ -57,7 +57,7 @@ export async function askInstead(error: unknown, context: Context): Promise<Inst
   const initial = choices.length > 1 ? choices.length : 0;
   const chosen = await (await openPrompter(context)).choose(message, [...choices, none], initial);
   if (chosen === null) throw error;
-  return instead(chosen);
+  return instead(chosen, { reading: true });
 }
 
 /** The commands of a hint as answers. Those for one of several files would leave out the others. */

@@ -80,7 +80,8 @@ export const guide = (asked: Asked, context: Context) =>
     const { found, mapping } = await settle(inputs, given, ask, context);
     const final = mapping === null ? options : await asked.remake(mapping);
     const isInvalid = found.some(({ rejected }) => rejected > 0) && stopsAtInvalid(final);
-    const isDone = found.length === 0 || (!given.all && !isInvalid);
+    // Who has said how a file is read sees the plan before it is sent.
+    const isDone = found.length === 0 || !(given.all || isInvalid || answered.reading);
     if (mapping === null && isDone) return null;
     return await finish({ asked, sources, final, mapping, inputs }, await ask(), context);
   });

@@ -212,15 +212,16 @@ export async function sendAndFollow(
     [chunk, isNew] = [rest, true];
     return remains();
   };
-  /** How often its body was sent, and taken by the operating system until the reply came. */
-  let [attempts, taken] = [0, 0];
-  const submit = (signal: AbortSignal, begins: () => void) => {
-    attempts++;
+  /** The answers to its body. Once all of it is on its way, its memory is free. */
+  const answers: Answer[] = [];
+  const submit = async (signal: AbortSignal, begins: () => void): Promise<Answer> => {
     const ready = (): void => {
       state.locks.check();
       begins();
     };
-    return deps.client.submit(chunk.kind, prepare(chunk).body, signal, ready, () => taken++);
+    const answer = await deps.client.submit(chunk.kind, prepare(chunk).body, signal, ready);
+    answers.push(answer);
+    return answer;
   };
 
   if (requestStatus(record) === 'accepted') await follow([record], deps);
@@ -239,7 +240,8 @@ export async function sendAndFollow(
     });
     // Otherwise not awaited: the next request can go out. The sender waits for all writes before it ends.
     reported.catch(() => {});
-    const isBodyFree = attempts === 1 && taken === 1 && chunk === given;
+    const [only, more] = answers;
+    const isBodyFree = !more && only?.type === 'reply' && only.isAfterRequest === true && chunk === given;
     if (!outcome.job || !options.wait) return { chunk, error: null, isBodyFree };
     await Promise.all([reported, state.requests.written()]);
     await follow([record], deps);

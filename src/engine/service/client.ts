@@ -23,16 +23,9 @@ export interface ServiceClient {
    * Submits a bulk request (spec: Endpoints 1 and 3), once. A network failure is an answer, too.
    * @param body JSON in UTF-8, which is sent unchanged
    * @param ready called right before the first byte is written. If it throws, nothing is sent
-   * @param taken called at its reply, if the operating system has taken all of the body, whose memory is free then
    * @throws the signal's reason when it is aborted; the error of `ready`
    */
-  submit(
-    kind: Kind,
-    body: Uint8Array,
-    signal?: AbortSignal,
-    ready?: () => void,
-    taken?: () => void,
-  ): Promise<Answer>;
+  submit(kind: Kind, body: Uint8Array, signal?: AbortSignal, ready?: () => void): Promise<Answer>;
   /**
    * Submits one company (spec: Endpoint 2) in the same way.
    * @param body `{"company_id": …, "metadata": {…}}`
@@ -134,9 +127,9 @@ export function createClient(options: ClientOptions): ServiceClient {
   return {
     baseUrl,
     lookupBaseUrl,
-    submit: (kind, body, signal, ready, taken) => {
+    submit: (kind, body, signal, ready) => {
       const path = kind === 'companies' ? PATHS.bulkCompanies : PATHS.bulkUsers;
-      return transport.exchange({ ...common, method: 'POST', path, body, ready, taken }, signal);
+      return transport.exchange({ ...common, method: 'POST', path, body, ready }, signal);
     },
     identifyCompany: (body, signal) =>
       transport.exchange({ ...common, method: 'POST', path: PATHS.identifyCompany, body }, signal),

@@ -24,6 +24,8 @@ export interface Reply {
   url?: string;
   /** The target of a redirect, which is never followed. */
   location?: string | null;
+  /** Whether all of the request was on its way by then: a service may reply before it has read all of it. */
+  isAfterRequest?: boolean;
   /** A problem with the reply, such as a repeated job id. */
   warning?: string;
 }

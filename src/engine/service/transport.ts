@@ -57,8 +57,6 @@ export interface Request {
   maxReplyBytes: number;
   /** Called right before the first byte is written. If it throws, nothing is sent. */
   ready?: (() => void) | undefined;
-  /** Called at the reply, if nothing refers to the body anymore: a service may reply before it has read all of it. */
-  taken?: (() => void) | undefined;
   /** Replies of earlier requests, with which its reply is compared. */
   earlier?: EarlierReplies;
 }
@@ -238,7 +236,7 @@ export class Transport {
         },
         onResponseEnd: () => {
           if (!head || settled) return;
-          if (connection.hasWritten) request.taken?.();
+          head.isAfterRequest = connection.hasWritten;
           const reply = { ...head, body: this.#redact(new TextDecoder().decode(Buffer.concat(chunks))) };
           // Otherwise, a reply ends with its connection, even if it was cut off, and only valid JSON is surely complete.
           if (!isBounded && isSuccess(reply) && !isHtml(reply) && parseJson(reply.body) === undefined)

@@ -105,4 +105,9 @@ it('a key has one type in all sheets and CSV files: text, if one has another typ
     { zip: '08001' },
   ]);
   expect(stderr).toContain('a.xlsx: zip, n: the workbook has numbers there, so leading zeros');
+  const flags = ['--region', 'sandbox', '--quiet'];
+  expect((await cli(['import', 'a.xlsx', 'b.xlsx', '--save-plan', 'p.json', ...flags], { cwd })).code).toBe(
+    0,
+  );
+  expect(await cli(['apply', 'p.json', ...flags], { cwd })).toMatchObject({ code: 0, stderr: '' });
 });

@@ -70,6 +70,7 @@ it('gives a submission’s answer as it came, whatever it is', async () => {
     body: '{"errors":[{"message":"why"}]}',
     url: `${url}/v1/users/bulk_identify`,
     location: null,
+    isAfterRequest: true,
   });
   expect(seen).toHaveLength(1);
 });

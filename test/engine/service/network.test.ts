@@ -262,10 +262,8 @@ describe('a complete reply', () => {
   it('says that the request is accepted, and reads no more: nobody waits for it', async () => {
     const { url, replied } = await acceptsEarly();
     const client = testClient(url);
-    const isTaken = vi.fn();
-    const answer = await client.submit('users', Buffer.alloc(32 << 20, ' '), undefined, undefined, isTaken);
-    expect(answer).toMatchObject({ type: 'reply', status: 202 });
-    expect(isTaken).not.toHaveBeenCalled();
+    const answer = await client.submit('users', Buffer.alloc(32 << 20, ' '));
+    expect(answer).toMatchObject({ type: 'reply', status: 202, isAfterRequest: false });
     (await replied).destroy();
     await client.close();
   });
@@ -288,7 +286,11 @@ describe('a connection that is kept', () => {
     });
     const client = testClient(server.url);
     for (let i = 0; i < 5; i++) {
-      expect(await client.submit('companies', BODY)).toMatchObject({ type: 'reply', status: 202 });
+      expect(await client.submit('companies', BODY)).toMatchObject({
+        type: 'reply',
+        status: 202,
+        isAfterRequest: true,
+      });
       await closed.at(-1);
     }
     expect(server.connections()).toBe(5);

@@ -41,7 +41,7 @@ it('with the authority in NODE_EXTRA_CA_CERTS, only what is wrong with a certifi
   expect(byName).toMatchObject({ reason });
   const at = servers.map(({ port }) => `127.0.0.1:${port}`);
   expect(answers).toMatchObject([
-    { type: 'reply', status: 202, body: JSON.stringify(JOB) },
+    { type: 'reply', status: 202, isAfterRequest: true, body: JSON.stringify(JOB) },
     {
       type: 'unsent',
       tls: true,

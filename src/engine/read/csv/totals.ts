@@ -165,9 +165,10 @@ export class CsvTotals implements ColumnTotals {
   #decisionOf(index: number, { target: { pinned, because }, stats }: Column, text?: string): Decision {
     if (pinned) return { type: pinned, reason: because!, warning: null };
     const { decidedTypes } = this.input;
-    const own = this.isBoolean(index, stats.cells)
-      ? { type: 'boolean' as const, reason: `all ${stats.cells} values are booleans`, warning: null }
-      : decidedBefore(decide(stats, this.place), stats, decidedTypes?.[index]);
+    const found: Decision = this.isBoolean(index, stats.cells)
+      ? { type: 'boolean', reason: `all ${stats.cells} values are booleans`, warning: null }
+      : decide(stats, this.place);
+    const own = decidedBefore(found, stats, decidedTypes?.[index]);
     const isOwn = own.type === 'string' || text === undefined || decidedTypes !== undefined;
     return isOwn ? own : { type: 'string', reason: text, warning: null };
   }
