@@ -2,7 +2,7 @@
 
 import { ID_FIELD, type Rejection } from '../../engine/model.js';
 import { filePlanOf, type PlannedInput, scanAll } from '../../engine/plan/plan.js';
-import { SharedTypes } from '../../engine/plan/shared-types.js';
+import { shareTypes, type TypedInput } from '../../engine/plan/shared-types.js';
 import type { Problem } from '../../engine/problems.js';
 import * as reading from '../../engine/read/index.js';
 import { type AnySource, leftOutWarnings, shownInputs } from '../../engine/run/sources.js';
@@ -72,9 +72,9 @@ const look = (sources: readonly AnySource[], how: LookOptions, isAsked: boolean,
   whileReading(context, async (reader) => {
     const inputs = reader({ ...how, guess: true });
     await inputs.open(sources);
-    const types = new SharedTypes();
+    const types: TypedInput[] = [];
     const scanned = await inputs.each((opened, deps) => scan(opened, how.chunkBytes, { ...deps, types }));
-    types.settle();
+    shareTypes(types);
     const inspected = scanned.map((one) => inspect(one, how));
     reading.checkScanned(inspected, how);
     return { inspected, found: isAsked ? await inputs.looks(inspected) : [] };
@@ -83,7 +83,7 @@ const look = (sources: readonly AnySource[], how: LookOptions, isAsked: boolean,
 async function scan(
   opened: reading.OpenedInput,
   itemLimitBytes: number,
-  deps: Deps & { types: SharedTypes },
+  deps: Deps & { types: TypedInput[] },
 ) {
   /** The first 20. */
   const rejected: Rejection[] = [];

@@ -1,5 +1,5 @@
 /**
- * Reads short hashes of cells, as they are stored for the rows of a send (`read/item-text.ts` makes them).
+ * Reads short hashes of cells, as they are stored for the rows of a send (`read/cell-hashes.ts` makes them).
  */
 
 /** The hashes of the cells of several rows, in the form in which they are stored. */

@@ -16,7 +16,7 @@ import {
 import type { Warning } from '../problems.js';
 import { type OpenedInput, type Pool, type Scan, scanInput } from '../read/index.js';
 import { DuplicateFinder, type Duplicates, EitherKind, repeatWarning } from './duplicates.js';
-import { SharedTypes } from './shared-types.js';
+import { shareTypes, type TypedInput } from './shared-types.js';
 
 /** An input after its scan. */
 export interface PlannedInput {
@@ -37,8 +37,8 @@ interface ScanDeps {
   reject(input: number, row: RejectedRow): void;
   /** Only looks: what is not clear is said, and is not an error. */
   looks?: true;
-  /** For inputs that are scanned one by one; whoever gives it settles it. Default: types are settled here. */
-  types?: SharedTypes;
+  /** Collects the inputs, for types that those of several scans share. Default: they are shared here. */
+  types?: TypedInput[];
 }
 
 export interface Scanned {
@@ -61,7 +61,7 @@ export async function* scanAll(
   const taken = { companies: 0, users: 0 };
   const scanned: PlannedInput[] = [];
   const absent: Warning[] = [];
-  const types = deps.types ?? new SharedTypes();
+  const types = deps.types ?? [];
   for (const [index, whole] of opened.entries()) {
     const input = withLimitLeft(whole, taken[whole.kind]);
     const { kind, path, stamp } = input;
@@ -90,12 +90,12 @@ export async function* scanAll(
     if (!deps.looks) kinds.check(input);
     taken[kind] += scan.rows.read - scan.rows.filtered;
     scanned.push({ opened: input, scan, ...(deps.looks && { unclear: kinds.unclear }) });
-    types.add(scanned.at(-1)!, inferred(), result);
+    types.push({ input: scanned.at(-1)!, inferred: inferred(), result });
     // Users with a company that is not among the companies of this import.
     const message = `${path}: ${absentHere} ${absentHere === 1 ? 'row names' : 'rows name'} a company_id that is not in the companies of this import`;
     if (absentHere > 0) absent.push({ message });
   }
-  if (!deps.types) types.settle();
+  if (!deps.types) shareTypes(types);
   for (const finder of finders.values()) finder.settle();
   const warnings = scanned.flatMap(({ opened, scan }) => scan.warnings.map((one) => ofFile(opened, one)));
   const repeats = [...finders].flatMap(([kind, finder]) => {

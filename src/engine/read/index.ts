@@ -5,10 +5,11 @@
 import type { MappingFile } from './mapping/mapping-file.js';
 import type { Mapping, Zones } from './mapping/rules.js';
 
+export * from './cell-hashes.js';
 export { isMarker, readsAsType } from './conversion/guess.js';
 export { decide, sameDecimals } from './conversion/stats.js';
+export { BOOLEAN_TYPES } from './conversion/texts.js';
 export {
-  BOOLEAN_TYPES,
   type Converter,
   cellType,
   converterOf,

@@ -160,8 +160,8 @@ type Fits = (run: StoredRun) => boolean;
 
 /**
  * The run to continue.
- * @param named without it, among those that fit: the newest with unsent rows that no process is running, then the newest with unfinished jobs;
- * with `failed`, the newest finished one with failed rows
+ * @param named without it, among those that fit: the newest with unsent rows that no process is running, then the newest
+ * with unfinished jobs; with `failed`, the newest finished one with failed rows
  * @throws UsageError if there is none, or nothing is left of the named one
  */
 export async function chooseRun(

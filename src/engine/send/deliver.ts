@@ -165,13 +165,12 @@ class Delivery {
     const rows = isFirst ? whole : await leaveOut(whole, this.#root, this.deps, given);
     const record = isFirst ? given : await repeated(rows, given, this.deps);
     const isSearch = source !== null && onFailure === 'isolate';
-    const sent = await sendAndFollow(rows, record, {
+    const { chunk, error, isBodyFree } = await sendAndFollow(rows, record, {
       ...this.deps,
       emit: (event) => emit(isSearch && event.type === 'job' ? { ...event, searching: true } : event),
     });
-    const { chunk, error } = sent;
     checkCanary(this.deps);
-    this.isBodyFree = isFirst && sent.isBodyFree === true;
+    this.isBodyFree = isFirst && isBodyFree;
     if (!error) return;
     Object.assign(record, { failure: failureText(error), reason: error.message });
     if (error.status === 413 && record.rows > 1) {

@@ -8,6 +8,7 @@ import type { ImportEvent } from '../events.js';
 import type { RequestRecord } from '../model/requests.js';
 import type { Answer, Expected } from '../service/answer.js';
 import type { Job } from '../service/contract.js';
+import type { Reply } from '../service/reply.js';
 import { type RetryOptions, retried } from '../service/retry.js';
 import { isAcknowledged, requestStatus } from '../states.js';
 import type { Clock } from '../util/clock.js';
@@ -50,8 +51,8 @@ export interface RequestDeps {
 }
 
 export type Outcome =
-  /** `job` is null if the reply named none. */
-  | { type: 'acknowledged'; job: Job | null; warning: string | null }
+  /** `job` is null if the reply named none. `isWhole`: all of the request was on its way when the reply came. */
+  | { type: 'acknowledged'; job: Job | null; warning: string | null; isWhole: boolean }
   /** The service refused its content or its size, such as with 400, 413 or 422. */
   | { type: 'refused'; error: ServiceError }
   /** The run cannot continue. */
@@ -159,8 +160,9 @@ export async function sendRequest(
   const job_id = job?.job_id ?? null;
   Object.assign(record, { job, job_id, state: job ? 'acknowledged' : 'settled', reason });
   await deps.commit();
-  const remark = answer?.type === 'reply' ? answer.warning : undefined;
-  return { type: 'acknowledged', job, warning: reason ?? remark ?? null };
+  // Nothing but a reply is accepted.
+  const { warning, isAfterRequest = false } = answer as Reply;
+  return { type: 'acknowledged', job, warning: reason ?? warning ?? null, isWhole: isAfterRequest };
 }
 
 /** A request that was sent, or had nothing left to send. */
@@ -170,7 +172,7 @@ interface Sending {
   /** The error with which the service refused it; null if it was accepted, or waiting ended first. */
   error: ServiceError | null;
   /** Whether nothing but the given chunk refers to its body anymore, which was sent once. */
-  isBodyFree?: boolean;
+  isBodyFree: boolean;
 }
 
 /**
@@ -212,17 +214,14 @@ export async function sendAndFollow(
     [chunk, isNew] = [rest, true];
     return remains();
   };
-  /** The answers to its body. Once all of it is on its way, its memory is free. */
-  const answers: Answer[] = [];
-  const submit = async (signal: AbortSignal, begins: () => void): Promise<Answer> => {
+  const submit = (signal: AbortSignal, begins: () => void) => {
     const ready = (): void => {
       state.locks.check();
       begins();
     };
-    const answer = await deps.client.submit(chunk.kind, prepare(chunk).body, signal, ready);
-    answers.push(answer);
-    return answer;
+    return deps.client.submit(chunk.kind, prepare(chunk).body, signal, ready);
   };
+  let isBodyFree = false;
 
   if (requestStatus(record) === 'accepted') await follow([record], deps);
   else if (await remains()) {
@@ -231,8 +230,8 @@ export async function sendAndFollow(
     const how = { ...deps, doubt, submit, commit, remains: remainsNow };
     const outcome = await sendRequest(record, options, how);
     if (outcome.type === 'failed') throw outcome.error;
-    if (outcome.type === 'refused') return { chunk, error: outcome.error };
-    if (outcome.type === 'stopped') return { chunk, error: null };
+    if (outcome.type === 'refused') return { chunk, error: outcome.error, isBodyFree };
+    if (outcome.type === 'stopped') return { chunk, error: null, isBodyFree };
     // Reported only when it is on disk, so that readers of events can rely on it even if the process is killed.
     const reported = written.then(() => {
       reportSubmitted(chunk.kind, record, deps);
@@ -240,12 +239,11 @@ export async function sendAndFollow(
     });
     // Otherwise not awaited: the next request can go out. The sender waits for all writes before it ends.
     reported.catch(() => {});
-    const [only, more] = answers;
-    const isBodyFree = !more && only?.type === 'reply' && only.isAfterRequest === true && chunk === given;
-    if (!outcome.job || !options.wait) return { chunk, error: null, isBodyFree };
-    await Promise.all([reported, state.requests.written()]);
-    await follow([record], deps);
-    return { chunk, error: null, isBodyFree };
+    isBodyFree = outcome.isWhole && record.retries === 0 && chunk === given;
+    if (outcome.job && options.wait) {
+      await Promise.all([reported, state.requests.written()]);
+      await follow([record], deps);
+    }
   }
-  return { chunk, error: null };
+  return { chunk, error: null, isBodyFree };
 }

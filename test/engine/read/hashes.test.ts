@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
+import { CellHasher, MOST_KEYS } from '../../../src/engine/read/cell-hashes.js';
 import { Hashes } from '../../../src/engine/read/hashes.js';
-import { CellHasher, MOST_KEYS } from '../../../src/engine/read/item-text.js';
 import { viewOf } from '../../../src/engine/read/text/fours.js';
 
 const KEY = Buffer.from('a key of the tests');

@@ -6,8 +6,9 @@ import { type CellType, SOME_ZONE } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { count } from '../../util/numbers.js';
 import { type Evidence, list } from '../wording.js';
+import { TEXT_TYPES } from './texts.js';
 import { remembered, scratchText } from './type.js';
-import { converterOf, isSameStyle, sentAs, TEXT_TYPES, TYPES } from './types.js';
+import { converterOf, isSameStyle, sentAs, TYPES } from './types.js';
 
 /** How many cells give candidates. */
 const FIRST_CELLS = 100;
@@ -41,6 +42,8 @@ interface Fit {
   stray: Evidence | null;
   /** The first candidate that reads all of them as this one does. */
   alike: number;
+  /** Bits: whether some are true, and some are false. */
+  says: number;
 }
 
 /** How the candidates of a column fare in some of its cells. Plain data; `addFits` adds two of them. */
@@ -81,20 +84,18 @@ export function guessOf(cells: readonly string[]): string[] {
       if (types.size < MOST_TYPES && !types.has(type) && reads(type, text) !== null) types.add(type);
     }
   }
-  return [...types].filter((type) => sentAs(type as CellType) !== 'boolean' || saysBoth(type, texts));
-}
-
-/** Whether texts are surely of a boolean type: `NO` alone may be Norway, and `Y` a code. */
-function saysBoth(type: string, texts: readonly string[]): boolean {
-  const values = new Set(texts.map((text) => reads(type, text)));
-  return (values.has('true') && values.has('false')) || texts.some((text) => /^(?:true|false)$/i.test(text));
+  return [...types];
 }
 
 export const noFits = (types: readonly string[]): Fits => ({
   cells: 0,
-  types: types.map(() => ({ misses: 0, stray: null, alike: 0 })),
+  types: types.map(() => ({ misses: 0, stray: null, alike: 0, says: 0 })),
   markers: [],
 });
+
+const BOTH = 3;
+/** Whether a text is surely a boolean: `NO` alone may be Norway, and `Y` a code. */
+const isClear = (text: string): boolean => /^(?:true|false)$/i.test(text);
 
 /** Whether one more cell can change what is known. */
 export const isOpen = ({ types }: Fits): boolean => types.some(({ misses }) => misses <= MOST_MISSES);
@@ -109,7 +110,10 @@ export function addFit(fits: Fits, types: readonly string[], text: string, line:
   for (let at = 0; at < types.length; at++) {
     const json = isShort && fits.types[at]!.misses <= MOST_MISSES ? reads(types[at]!, text) : null;
     readings[at] = json === '' && types.length > 1 ? scratchText() : json;
-    if (json !== null) fitting++;
+    if (json === null) continue;
+    fitting++;
+    if (json === 'true' || json === 'false')
+      fits.types[at]!.says |= isClear(text) ? BOTH : json === 'true' ? 1 : 2;
   }
   if (fitting === 0 && isMarker(text)) {
     addMarker(fits.markers, { text, cells: 1 });
@@ -145,9 +149,9 @@ function addMarker(markers: Marker[], { text, cells }: Marker): void {
 export function addFits(a: Fits, b: Fits): Fits {
   const markers = a.markers.map((marker) => ({ ...marker }));
   for (const marker of b.markers) addMarker(markers, marker);
-  const types = a.types.map(({ misses, stray, alike }, at) => {
+  const types = a.types.map(({ misses, stray, alike, says }, at) => {
     const more = b.types[at]!;
-    return { misses: misses + more.misses, stray: stray ?? more.stray, alike };
+    return { misses: misses + more.misses, stray: stray ?? more.stray, alike, says: says | more.says };
   });
   const alike = b.types.map((fit) => fit.alike);
   tellApart(types, alike);
@@ -178,7 +182,8 @@ export function suggestionOf(
     const readsPlain =
       (plain.whole === 0 || reads(type, '2') !== null) &&
       (plain.decimal === 0 || reads(type, '1.5') !== null);
-    return readsPlain ? [{ type, ...fits[at]! }] : [];
+    const isSure = sentAs(type as CellType) !== 'boolean' || fits[at]!.says === BOTH;
+    return readsPlain && isSure ? [{ type, ...fits[at]! }] : [];
   });
   const least = Math.min(...left.map(({ misses }) => misses));
   const all = cells + plain.whole + plain.decimal;

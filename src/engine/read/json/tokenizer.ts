@@ -1,45 +1,17 @@
 /**
- * Finds the items of a JSON text: one per line, in an array, or one after another. What is around an array is kept, and checked without its items.
+ * Finds the items of a JSON text: one per line, in an array, or one after another. What is around an array is kept, and
+ * checked without its items.
  */
 import { InputError } from '../../errors.js';
-import type { Problem } from '../../problems.js';
-import { nearest } from '../../util/nearest.js';
 import { formatSize } from '../../util/size.js';
 import { CellLists, NumberList, type Rows } from '../rows.js';
 import { viewOf } from '../text/fours.js';
 import { MAX_RECORD_BYTES, Splitter } from '../text/splitter.js';
 import type { JsonBody } from '../types.js';
-import { list } from '../wording.js';
-import {
-  CLOSE_BRACKET,
-  COMMA,
-  isPunctuation,
-  isScalar,
-  isSpace,
-  OPEN_BRACE,
-  OPEN_BRACKET,
-  seen,
-  skipSpace,
-  valueEnd,
-} from './look.js';
-import { BROKEN, ENDS, membersAt } from './members.js';
+import { arrayStart, CUT, type Fault, faultAround, textFollows } from './around.js';
+import { CLOSE_BRACKET, COMMA, isPunctuation, isScalar, isSpace, seen, valueEnd } from './look.js';
 
 const LF = 0x0a;
-
-/** What an error says. */
-type Fault = readonly [sentence: string, hint: string, problem?: Problem];
-
-const CUT = 'the file may be cut off: export it again';
-const NOT_VALID: Fault = ['what is around the array is not valid JSON', 'fix it, or export the file again'];
-const NO_JSON: Fault = [
-  'is not a JSON array, and not {"companies": […]} or {"users": […]}',
-  'name the format, if it is not JSON',
-  { code: 'wrong_format', likely: null },
-];
-const textFollows = (what: string): Fault => [
-  `text follows the end of the ${what}`,
-  'if it is more items, put all items into one array, or write them as JSON Lines (one item per line); otherwise, remove it',
-];
 
 export interface JsonForm {
   path: string;
@@ -133,8 +105,10 @@ export class JsonTokenizer extends Splitter {
   #array(text: Buffer, body: JsonBody): number {
     let at = 0;
     if (this.#next === 'array') {
-      at = this.#arrayStart(text, body);
-      if (at < 0) return 0;
+      const start = arrayStart(text, body);
+      if (typeof start === 'object') throw this.#error(start.fault, 1 + linesIn(text.subarray(0, start.at)));
+      if (start < 0) return 0;
+      at = start;
       this.#before = text.toString('utf8', 0, at);
       this.#line += linesIn(text.subarray(0, at));
       this.#next = 'first';
@@ -146,74 +120,18 @@ export class JsonTokenizer extends Splitter {
     return at;
   }
 
-  /** The offset after the bracket that opens the array; -1 if the text ends before it. @throws InputError */
-  #arrayStart(text: Buffer, { path }: JsonBody): number {
-    let at = skipSpace(text, 0);
-    const fail = (...fault: Fault): InputError => this.#error(fault, 1 + linesIn(text.subarray(0, at)));
-    for (let level = 0; at < text.length; level++) {
-      const name = path[level];
-      if (text[at] !== (name === undefined ? OPEN_BRACKET : OPEN_BRACE)) {
-        if (level === 0) throw fail(...NO_JSON);
-        const sentence = `"${path.slice(0, level).join('.')}" is not ${name === undefined ? 'an array' : 'an object'}`;
-        throw fail(sentence, 'name the path to the array of items', { code: 'wrong_path' });
-      }
-      if (name === undefined) return at + 1;
-      const { found, end } = membersAt(text, at);
-      const member = found.find((one) => one.name === name);
-      if (!member) {
-        if (end === ENDS) return -1;
-        if (end === BROKEN) throw fail(...NOT_VALID);
-        const names = found.map((one) => one.name);
-        const like = nearest(name, names);
-        const hint = like ? `did you mean "${like}"?` : `its members are ${list(names) || 'none'}`;
-        at = end;
-        throw fail(`has no "${path.slice(0, level + 1).join('.')}"`, hint);
-      }
-      at = member.start;
-    }
-    return -1;
-  }
-
-  /** Checks the text around the array, in which the array is empty. @throws InputError */
-  #checkAround({ path, others }: JsonBody): void {
-    const json = `${this.#before}]${this.rest}`;
-    const text = Buffer.from(json);
+  /** Checks the text around the array. @throws InputError */
+  #checkAround(body: JsonBody): void {
+    const text = Buffer.from(`${this.#before}]${this.rest}`);
+    const found = faultAround(text, body);
+    if (found === null) return;
+    const { at, fault } = found;
     const arrayEnd = Buffer.byteLength(this.#before) + 1;
-    const fail = (at: number, ...fault: Fault): InputError => {
-      const isBefore = at < arrayEnd;
-      const line = (isBefore ? 1 : this.#line) + linesIn(text.subarray(isBefore ? 0 : arrayEnd, at));
-      return this.#error(fault, line);
-    };
-    try {
-      JSON.parse(json);
-    } catch (error) {
-      const { message } = error as Error;
-      const position = Number(/ at position (\d+)/.exec(message)?.[1] ?? json.length);
-      const at = Buffer.byteLength(json.slice(0, position));
-      // Node 20 gives no place for short texts.
-      if (at === text.length && !/^Unexpected token/.test(message))
-        throw fail(at, 'the text ends after the array, before the object that it is in is closed', CUT);
-      throw fail(
-        at,
-        ...(/after JSON/.test(message) ? textFollows('object that holds the array') : NOT_VALID),
-      );
-    }
-    let object = skipSpace(text, 0);
-    for (const [level, name] of path.entries()) {
-      const members = membersAt(text, object).found;
-      const other = members.find((one) => others.includes(one.name) && text[one.start] === OPEN_BRACKET);
-      if (level === 0 && other) {
-        const hint = 'import one kind at a time: say which one to read';
-        const sentence = `holds "${other.name}" beside "${path.join('.')}"`;
-        throw fail(other.start, sentence, hint, { code: 'both_kinds' });
-      }
-      const found = members.filter((one) => one.name === name).map(({ start }) => start);
-      if (found.length > 1) {
-        const sentence = `"${path.slice(0, level + 1).join('.')}" appears twice`;
-        throw fail(found[1]!, sentence, 'put all items into one array');
-      }
-      object = found[0]!;
-    }
+    const isBefore = at < arrayEnd;
+    throw this.#error(
+      fault,
+      (isBefore ? 1 : this.#line) + linesIn(text.subarray(isBefore ? 0 : arrayEnd, at)),
+    );
   }
 
   /** Reads whole items from an offset on, and what is between them. @returns the offset after the last token */

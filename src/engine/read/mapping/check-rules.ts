@@ -55,8 +55,8 @@ function missedBy(input: OpenedInput, inputs: readonly OpenedInput[], asked: Ask
     const other = has.has(column) ? undefined : others.find(({ columns }) => columns.includes(column));
     const own = input.columns.filter((name) => other && !other.columns.includes(name));
     const begin = column.toLowerCase();
-    const longer = begin.length > 3 && own.find((name) => name.toLowerCase().startsWith(begin));
-    const like = nearest(column, own) ?? (longer || undefined);
+    const isLonger = (name: string): boolean => begin.length > 3 && name.toLowerCase().startsWith(begin);
+    const like = nearest(column, own) ?? own.find(isLonger);
     if (like !== undefined) missed.set(column, like);
   }
   if (missed.size === 0) return [];
