@@ -72,10 +72,6 @@ export interface ClientOptions extends TransportOptions {
   onRetry?: (retry: ReadRetry) => void;
 }
 
-/** The most bytes of a reply. */
-const MAX_LOOKUP = 64 << 20;
-const MAX_REPLY = 8 << 20;
-
 /**
  * Creates a client. It opens no socket before the first request. The schemas of replies are loaded with the
  * first reply, so that the first request does not wait for them.
@@ -101,7 +97,7 @@ export function createClient(options: ClientOptions): ServiceClient {
     ...options,
   };
   /** What requests to the base URL have in common. */
-  const common = { base, maxReplyBytes: MAX_REPLY, earlier: new EarlierReplies() };
+  const common = { base, earlier: new EarlierReplies() };
 
   /** @param unknown makes the error of an answer 404 that comes from the service */
   async function read(
@@ -151,8 +147,7 @@ export function createClient(options: ClientOptions): ServiceClient {
       if (!lookupBase)
         throw new ConfigError('no lookup host is set', { problem: { code: 'no_lookup_host' } });
       const path = PATHS.lookups + list;
-      const request: Request = { method: 'GET', base: lookupBase, path, maxReplyBytes: MAX_LOOKUP };
-      const { value, reply } = await read(request, signal);
+      const { value, reply } = await read({ method: 'GET', base: lookupBase, path }, signal);
       if (Array.isArray(value) && value.every(isObject)) return { text: reply.body, records: value };
       const what = `should be an array of records, but the service sent ${whatCame(reply)}`;
       throw contractError(`the lookup list ${list} ${what}`, reply);

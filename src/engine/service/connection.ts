@@ -27,11 +27,7 @@ export class Connection {
   #held: Buffer = NOTHING;
   #socket: Socket | null = null;
 
-  /** @param compiling see `TransportOptions` */
-  constructor(
-    readonly origin: string,
-    private readonly compiling = (compile: () => void) => compile(),
-  ) {}
+  constructor(readonly origin: string) {}
 
   /** Returns a connector that makes the socket of this connection. */
   watched(connect: Connector): Connector {
@@ -39,7 +35,7 @@ export class Connection {
       connect(options, (error, socket) => {
         if (error) return callback(error, null);
         this.#watch(socket!);
-        this.compiling(() => callback(null, socket!));
+        callback(null, socket!);
       });
   }
 

@@ -39,11 +39,6 @@ export interface TransportOptions {
   proxy?: ProxyEnv;
   /** Called once for each request. */
   log?: (entry: LogEntry) => void;
-  /**
-   * Must call `compile`, which passes a new connection to undici. With the first one, undici compiles its
-   * parser.
-   */
-  compiling?: (compile: () => void) => void;
 }
 
 export interface Request {
@@ -53,8 +48,6 @@ export interface Request {
   path: string;
   /** JSON in UTF-8, which is sent unchanged. */
   body?: Uint8Array;
-  /** The most bytes of a reply. */
-  maxReplyBytes: number;
   /** Called right before the first byte is written. If it throws, nothing is sent. */
   ready?: (() => void) | undefined;
   /** Replies of earlier requests, with which its reply is compared. */
@@ -63,6 +56,8 @@ export interface Request {
 
 const urlOf = ({ base, path }: Request): string => base.origin + base.prefix + path;
 
+/** The most bytes of a reply. A lookup list may be long. */
+const MOST_BYTES = 64 << 20;
 /** How long `close` waits until requests that were accepted early are written completely, in milliseconds. */
 const MOST_OWED_MS = 5_000;
 
@@ -144,7 +139,7 @@ export class Transport {
   #connectionTo({ origin, loopback }: BaseUrl): Connection {
     const at = this.#idle.findLastIndex((connection) => connection.origin === origin);
     if (at >= 0) return this.#idle.splice(at, 1)[0]!;
-    const made = new Connection(origin, this.options.compiling);
+    const made = new Connection(origin);
     this.#all.add(made);
     // No deadlines of undici, which are for each phase: a server that sends single bytes would meet all of them.
     const phases = { headersTimeout: 0, bodyTimeout: 0 };
@@ -161,7 +156,7 @@ export class Transport {
    * begins to be written. Before that, nothing can have arrived at the service; after it, something may have.
    */
   #send(connection: Connection, request: Request, signal?: AbortSignal): Promise<Answer> {
-    const { method, base, path, body, maxReplyBytes } = request;
+    const { method, base, path, body } = request;
     const { host, origin } = base;
     const { timeoutMs } = this.options;
     return new Promise((resolve, reject) => {
@@ -231,8 +226,8 @@ export class Transport {
         },
         onResponseData: (_, chunk) => {
           bytes += chunk.length;
-          if (bytes <= maxReplyBytes) chunks.push(chunk);
-          else lost(`sent a reply of more than ${formatSize(maxReplyBytes)}`);
+          if (bytes <= MOST_BYTES) chunks.push(chunk);
+          else lost(`sent a reply of more than ${formatSize(MOST_BYTES)}`);
         },
         onResponseEnd: () => {
           if (!head || settled) return;

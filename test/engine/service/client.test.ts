@@ -147,8 +147,8 @@ it('gives up a reply without end', async () => {
     more();
   });
   const client = testClient(url, { retries: 1 });
-  const error = await failure(client.job('j-1')); // 8 MiB: a lookup list may have 64
-  expect(error).toMatchObject({ name: 'NetworkError', message: expect.stringMatching(/more than 8 MiB/) });
+  const error = await failure(client.job('j-1'));
+  expect(error).toMatchObject({ name: 'NetworkError', message: expect.stringMatching(/more than 64 MiB/) });
   expect(client.slept).toEqual([500]);
 });
 
