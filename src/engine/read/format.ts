@@ -71,7 +71,7 @@ export const BLANK = '';
 /** Writes the rows of one batch after another. */
 export interface RowWriter {
   begin(batch: Rows): void;
-  /** Appends the item of a row. @returns why it cannot be sent, or `BLANK`; then nothing is appended. Null if it can */
+  /** Appends the item of a row. @returns why it cannot be sent, or `BLANK`; then what is appended is no item. Null if it can */
   write(number: number, out: Output): Refusal | null;
   /** Of the row that was written last; `company` is empty if it names none. */
   readonly id: string;

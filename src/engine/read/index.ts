@@ -24,7 +24,6 @@ export * from './csv/rejected.js';
 export * from './hashes.js';
 export * from './identifier.js';
 export * from './item-text.js';
-export { ITEM_FORMAT_VERSION } from './item-writer.js';
 export * from './items.js';
 export * from './limits.js';
 export * from './records.js';

@@ -4,14 +4,28 @@ import { Hashes } from './hashes.js';
 import { cleaner } from './identifier.js';
 import { decoded, memberOf, objectMembers } from './json/members.js';
 import { METADATA } from './mapping/targets.js';
+import type { Output } from './text/output.js';
 import type { OpenedInput } from './types.js';
 
 /** Before the identifier. */
 export const headOf = (kind: Kind): string => `{"${ID_FIELD[kind]}":`;
 /** Between identifier and company, and around the members of the metadata. */
-export const COMPANY = ',"company_id":';
+const COMPANY = ',"company_id":';
 export const METADATA_OPEN = ',"metadata":{';
 export const METADATA_CLOSE = '}';
+
+/** Writes the beginning of an item. @param company empty if it names none */
+export function beginItem(out: Output, head: string, id: string, company: string): void {
+  out.write(head);
+  out.writeJson(id);
+  if (company === '') return;
+  out.write(COMPANY);
+  out.writeJson(company);
+}
+
+/** The version of the rules by which a record becomes an item. Runs begun under other rules are not continued. */
+export const ITEM_FORMAT_VERSION = 1;
+
 /** JSON text of an empty value; null if its key is left out. */
 export const EMPTY = { omit: null, null: 'null', string: '""' } as const;
 

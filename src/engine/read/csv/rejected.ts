@@ -3,6 +3,7 @@ import type { RejectedRow } from '../../model.js';
 import type { Hashes } from '../hashes.js';
 import { TOO_LARGE } from '../items.js';
 import { EXTRA, idBefore, idText, keptColumns, movedBy, OWN_PREFIX, rowHashes } from '../rejects-rows.js';
+import { Output } from '../text/output.js';
 import type { OpenedInput } from '../types.js';
 import { CsvWriter } from './writer.js';
 
@@ -41,6 +42,7 @@ export class Unedited {
   readonly #columns: readonly string[];
   readonly #hashes: Hashes;
   readonly #writer: CsvWriter;
+  readonly #scratch = new Output(4096);
   /** Null for an input that is not text. */
   readonly #cellsOf: ReturnType<typeof rejectedCells> | null;
   readonly #ids: readonly string[];
@@ -72,7 +74,8 @@ export class Unedited {
   add({ original, reason }: Pick<RejectedRow, 'original' | 'reason'>): void {
     if (this.#cellsOf === null || !('cells' in original) || reason === TOO_LARGE) return;
     this.#writer.row.put(this.#columns.map((_, index) => original.cells[index] ?? ''));
-    if (this.#writer.refusal() !== null) return; // it is rejected again for the same reason
+    this.#scratch.length = 0;
+    if (this.#writer.append(this.#scratch) !== null) return; // it is rejected again for the same reason
     const { kept, extra } = this.#cellsOf(original.cells);
     if (extra === '') this.#hashes.add(JSON.stringify(kept));
   }

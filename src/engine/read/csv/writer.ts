@@ -1,38 +1,44 @@
-/** Writes the items of the rows of a CSV or a sheet. */
+/** Writes the items of the rows of a CSV or a sheet. Keys are encoded once, and cells are copied. */
 import type { CellType } from '../../model.js';
+import { scratch } from '../conversion/type.js';
 import { type Converter, converterOf, misfit } from '../conversion/types.js';
 import { BLANK, type RowWriter } from '../format.js';
 import type { IdentifierCheck } from '../identifier.js';
-import { EMPTY } from '../item-text.js';
-import { As, Converted, type ItemMember, ItemWriter, type Sent } from '../item-writer.js';
-import { membersOf, membersText } from '../json/text.js';
+import { beginItem, EMPTY, headOf, METADATA_OPEN } from '../item-text.js';
+import { jsonString, membersOf, membersText } from '../json/text.js';
 import { keyStyle } from '../mapping/rules.js';
 import type { Role, Target } from '../mapping/targets.js';
 import { hasSurplus, inputIdCheck, refusalAgain } from '../rejects-rows.js';
-import type { Rows } from '../rows.js';
+import { DOUBLED, ESCAPED, type Rows } from '../rows.js';
+import { copy, type Fixed, fixed, QUOTE, writeFixed } from '../text/fours.js';
 import type { Output } from '../text/output.js';
 import type { OpenedInput } from '../types.js';
 import { quoted, type Refusal } from '../wording.js';
 import { CsvRow } from './row.js';
 
 const REPEATED_HEADER = 'repeats the header';
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
 
 /** A column whose cells become metadata. */
-interface Member extends ItemMember {
+interface Member {
+  index: number;
   target: Target;
+  /** `,"key":` as it is sent. */
+  key: Fixed;
+  /** Whether its cells are JSON as they are. */
+  isRaw: boolean;
   /** Null unless the column is pinned to a type that converts its text. */
   converter: Converter | null;
 }
 
-/** What is `Sent` is that of the row checked last. */
-export class CsvWriter implements RowWriter, Sent {
+export class CsvWriter implements RowWriter {
   /** The row that was written or refused last, and whether its cells count for the types of their columns. */
   readonly row: CsvRow;
   isCounted = false;
   id = '';
   company = '';
-  readonly converted: Converted;
-  spread = '';
+  quotes = 0;
   readonly #input: OpenedInput;
   readonly #id: number;
   readonly #company: number;
@@ -41,11 +47,14 @@ export class CsvWriter implements RowWriter, Sent {
   readonly #header: readonly string[];
   readonly #idName: string | undefined;
   readonly #markedName: string;
+  readonly #head: string;
   readonly #members: readonly Member[];
-  /** Those that have a converter, with their places. */
-  readonly #converting: readonly (readonly [at: number, member: Member])[];
   readonly #byKey: ReadonlyMap<string, Member>;
-  readonly #items: ItemWriter;
+  readonly #constants: Fixed;
+  /** JSON text of an empty cell; null if its key is left out. */
+  readonly #empty: Fixed | null;
+  /** At most as many bytes as there are in an item but those of cells. */
+  readonly #around: number;
   readonly #check: IdentifierCheck;
   readonly #again: ReturnType<typeof refusalAgain> | null;
   readonly #styled: (name: string) => string;
@@ -62,16 +71,19 @@ export class CsvWriter implements RowWriter, Sent {
     this.#header = input.csv?.header ?? [];
     this.#idName = this.#header[this.#id];
     this.#markedName = `\uFEFF${this.#idName}`;
+    this.#head = headOf(input.kind);
     this.#members = targets.flatMap((target, index): Member[] => {
       if (target.role !== 'metadata') return [];
       const converter = target.pinned && converterOf(target.pinned);
-      const as = converter ? As.converted : types === null || types[index] === 'string' ? As.text : As.raw;
-      return [{ index, target, as, key: target.key!, converter }];
+      const isRaw = types !== null && types[index] !== 'string';
+      return [{ index, target, key: fixed(`,${jsonString(target.key!)}:`), isRaw, converter }];
     });
-    this.#converting = [...this.#members.entries()].filter(([, { converter }]) => converter !== null);
-    this.#byKey = new Map(this.#members.map((member) => [member.key, member]));
-    this.converted = new Converted(this.#members.length);
-    this.#items = new ItemWriter(input.kind, this.#members, membersText(input.constants), EMPTY[rules.empty]);
+    this.#byKey = new Map(this.#members.map((member) => [member.target.key!, member]));
+    this.#constants = fixed(membersText(input.constants));
+    const empty = EMPTY[rules.empty];
+    this.#empty = empty === null ? null : fixed(empty);
+    const keys = this.#members.reduce((sum, { key }) => sum + key.length, 0);
+    this.#around = keys + this.#constants.length + this.#members.length * 8 + 16;
     this.#check = inputIdCheck(input);
     this.#again = input.again ? refusalAgain(input.again, input.columns, this.#pads) : null;
     this.#styled = keyStyle(rules.keys);
@@ -79,10 +91,6 @@ export class CsvWriter implements RowWriter, Sent {
 
   get #pads(): boolean {
     return this.#input.csv?.shortRows === 'pad';
-  }
-
-  get quotes(): number {
-    return this.#items.quotes;
   }
 
   begin(batch: Rows): void {
@@ -96,22 +104,23 @@ export class CsvWriter implements RowWriter, Sent {
   write(number: number, out: Output): Refusal | null {
     const { row } = this;
     const unreadable = row.read(number);
-    const reason = unreadable ?? this.refusal();
+    const reason = unreadable ?? this.append(out);
     // A row that is not sent still counts for the types of its columns: it may come back fixed.
     const isRow = unreadable === null && row.count === this.#input.targets.length;
     this.isCounted = isRow && reason !== BLANK && reason !== REPEATED_HEADER;
-    if (reason === null) {
-      const size = row.ends[row.base + row.count - 1]! - row.starts[row.base]!;
-      this.#items.write(out, row, size, this);
-    }
     return reason;
   }
 
+  /** Appends the item of the row that is shown. @returns as `write` does */
+  append(out: Output): Refusal | null {
+    return this.#refusal() ?? this.#appendItem(out);
+  }
+
   /**
-   * Why the row cannot be sent, regardless of its columns' types; null if it can, `BLANK` if it is not a row. Pads a short
-   * row if short rows are allowed.
+   * Why the row cannot be sent, whatever is in its metadata; null if it can, `BLANK` if it is not a row. Pads a short row if
+   * short rows are allowed.
    */
-  refusal(): Refusal | null {
+  #refusal(): Refusal | null {
     const { row } = this;
     const { columns, targets, idColumn, companyIdColumn, isRejects } = this.#input;
     const other = this.#again?.(row.texts());
@@ -128,21 +137,9 @@ export class CsvWriter implements RowWriter, Sent {
     const id = row.text(this.#id);
     if (this.#repeatsHeader(id)) return REPEATED_HEADER;
     const company = this.#company < 0 ? '' : row.text(this.#company);
-    const wrong =
-      this.#check(id, idColumn) ?? (company === '' ? null : this.#check(company, companyIdColumn!));
-    if (wrong !== null) return wrong;
     this.id = this.#isLower.id ? id.toLowerCase() : id;
     this.company = this.#isLower.company ? company.toLowerCase() : company;
-    this.converted.out.length = 0;
-    for (const [at, { index, target, converter }] of this.#converting) {
-      if (row.isEmpty(index)) continue;
-      const cell = row.text(index);
-      const json = converter!.read(cell);
-      if (json === null) return misfit(target.column, cell, target.pinned!, converter!);
-      this.converted.set(at, json);
-    }
-    this.spread = '';
-    return this.#spread < 0 || row.isEmpty(this.#spread) ? null : this.#spreadCell(row.text(this.#spread));
+    return this.#check(id, idColumn) ?? (company === '' ? null : this.#check(company, companyIdColumn!));
   }
 
   /** As in concatenated files, also with a byte order mark, which `trim` takes, too. */
@@ -153,8 +150,59 @@ export class CsvWriter implements RowWriter, Sent {
     );
   }
 
-  /** Takes the members of a `metadata` cell. @returns why they cannot be sent */
-  #spreadCell(cell: string): string | null {
+  #appendItem(out: Output): Refusal | null {
+    const { row } = this;
+    const { bytes, view, starts, ends, kinds, base } = row;
+    const [members, empty] = [this.#members, this.#empty];
+    const room = this.#around + ends[base + row.count - 1]! - starts[base]!;
+    beginItem(out, this.#head, this.id, this.company);
+    out.write(METADATA_OPEN, room);
+    // The comma of the first member is where the brace will be.
+    const open = --out.length;
+    let at = open;
+    this.quotes = 0;
+    for (let member = 0; member < members.length; member++) {
+      const { index, key, isRaw, converter, target } = members[member]!;
+      const start = starts[base + index]!;
+      const end = ends[base + index]!;
+      if (start === end && empty === null) continue;
+      at = writeFixed(key, out.view, at);
+      const kind = kinds[base + index]!;
+      if (start === end) at = writeFixed(empty!, out.view, at);
+      else if (converter !== null) {
+        const cell = row.text(index);
+        const json = converter.read(cell);
+        if (json === null) return misfit(target.column, cell, target.pinned!, converter);
+        at = json === '' ? writeScratch(out, at, room) : writeText(json, out, at, room);
+      } else if (isRaw) {
+        at = copy(view, start, end, out.view, at);
+        this.quotes += 2;
+      } else if ((kind & (ESCAPED | DOUBLED)) !== 0) {
+        const text = bytes.toString('utf8', start, end);
+        at = writeText(jsonString(kind & DOUBLED ? text.replaceAll('""', '"') : text), out, at, room);
+      } else {
+        out.bytes[at++] = QUOTE;
+        at = copy(view, start, end, out.view, at);
+        out.bytes[at++] = QUOTE;
+      }
+    }
+    if (this.#spread >= 0 && !row.isEmpty(this.#spread)) {
+      const spread = this.#spreadMembers(row.text(this.#spread));
+      if (typeof spread === 'string') return spread;
+      at = writeText(membersText(spread), out, at, room);
+    }
+    at = writeFixed(this.#constants, out.view, at);
+    if (at > open) {
+      out.bytes[open] = OPEN_BRACE;
+      out.bytes[at++] = CLOSE_BRACE;
+    } else at = open - METADATA_OPEN.length + 1;
+    out.bytes[at++] = CLOSE_BRACE;
+    out.length = at;
+    return null;
+  }
+
+  /** The members of a `metadata` cell, as keys and JSON texts; or why they cannot be sent. */
+  #spreadMembers(cell: string): [key: string, json: string][] | string {
     const members = membersOf(cell, this.#input.roundNumbers);
     if (typeof members === 'string') return members;
     const keys = new Set<string>();
@@ -171,7 +219,22 @@ export class CsvWriter implements RowWriter, Sent {
       }
       if (!this.#input.constants.some(([name]) => name === key)) sent.push([key, json]);
     }
-    this.spread = membersText(sent);
-    return null;
+    return sent;
   }
+}
+
+/** Writes a text at an offset. @returns the offset after it */
+function writeText(text: string, out: Output, at: number, room: number): number {
+  out.length = at;
+  out.write(text, room);
+  return out.length;
+}
+
+/** Writes what a converter left in the scratch memory. */
+function writeScratch(out: Output, at: number, room: number): number {
+  const { bytes, start, end } = scratch;
+  out.length = at;
+  out.reserve(end - start + room);
+  bytes.copy(out.bytes, at, start, end);
+  return at + end - start;
 }
