@@ -8,7 +8,7 @@ import { bodyMemory } from '../read/index.js';
 import { failureReason } from '../service/names.js';
 import { requestStatus } from '../states.js';
 import { count } from '../util/numbers.js';
-import { type Chunk, rowsToRecord } from './chunk.js';
+import type { Chunk } from './chunk.js';
 import {
   checkCanary,
   failureOf,
@@ -26,6 +26,7 @@ import { divide, pick } from './pick.js';
 import { sendAndFollow } from './request.js';
 import {
   type DeliverDeps,
+  intentRows,
   leaveOut,
   markSent,
   newRecord,
@@ -220,7 +221,7 @@ class Delivery {
   #commit(record: RequestRecord): Promise<void> {
     const { run, scope, state, totals } = this.deps;
     totals.count(record);
-    return state.requests.record(run, scope, this.chunk.kind, record, null);
+    return state.requests.record(run, scope, this.chunk.kind, record);
   }
 
   /** Makes the error for a refused request. It names the lines of the request (contract §4). */
@@ -237,12 +238,11 @@ class Delivery {
 
 /** Rejects rows that the service rejected before, without sending them. */
 async function rejectAgain(chunk: Chunk, reason: string, deps: DeliverDeps): Promise<void> {
-  const { run, scope, state, remembering } = deps;
+  const { run, scope, state } = deps;
   const record = chunk.recorded ?? newRecord(chunk, deps);
   await deps.reject(chunk, reason, deps.emit);
   Object.assign(record, prepare(chunk).content, { state: 'rejected', reason });
-  const [prints, rows] = [remembering.printsOf(chunk), rowsToRecord(chunk)];
-  await state.requests.record(run, scope, chunk.kind, record, prints, chunk.shared, rows);
+  await state.requests.record(run, scope, chunk.kind, record, intentRows(chunk, deps));
 }
 
 /** The searches for rows at fault of one sender: when one may begin (contract §4 "The rows at fault"). */

@@ -175,7 +175,7 @@ export async function follow(records: readonly RequestRecord[], deps: DeliverDep
     // The state links a job to one request only.
     const isShared = (ofJob.get(seen.job_id)?.length ?? 0) > 1;
     if (missing || (isShared && isFinal(seen.status)))
-      await state.requests.record(run, scope, inputs[record.input]!.kind, record, null);
+      await state.requests.record(run, scope, inputs[record.input]!.kind, record);
     reportJob(record, deps);
   };
   for (const record of records) {

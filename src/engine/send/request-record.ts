@@ -10,12 +10,13 @@ import type { RunRequests, Totals } from '../model/run-requests.js';
 import type { Kind } from '../model.js';
 import type { ImportOptions, SendOptions } from '../options.js';
 import type { ServiceClient } from '../service/client.js';
+import type { IntentRows } from '../state/backend.js';
 import { shortId } from '../state/history.js';
 import type { Scope, State } from '../state/state.js';
 import { isDoubtful, isInDoubt, requestStatus, wasAcknowledged } from '../states.js';
 import type { Clock } from '../util/clock.js';
 import { count } from '../util/numbers.js';
-import { type Chunk, type LeftOut, rangesToRecord, serialize } from './chunk.js';
+import { type Chunk, type LeftOut, rangesToRecord, rowsToRecord, serialize } from './chunk.js';
 import { leave } from './pick.js';
 import type { Remembering } from './remembering.js';
 
@@ -30,6 +31,11 @@ export interface DeliverDeps {
   options: SendOptions & Pick<ImportOptions, 'plan'>;
   /** The most items that a request may have now. */
   mostItems(): number;
+  /**
+   * Whether other requests are under way, and more may begin: then the intent of one waits for theirs (`record`). The first
+   * one does not wait, nor one after which no other may begin.
+   */
+  isMoreToCome(): boolean;
   /** Called when the service refused a request with this many items as too large. */
   tooLarge(items: number): void;
   /** All requests of the run. New ones are added here. */
@@ -123,6 +129,13 @@ export function newRecord(
   requests.add(record);
   return record;
 }
+
+/** The rows of a request, as they are recorded with its intent. */
+export const intentRows = (chunk: Chunk, { remembering }: Pick<DeliverDeps, 'remembering'>): IntentRows => ({
+  prints: remembering.printsOf(chunk),
+  shared: chunk.shared,
+  rows: rowsToRecord(chunk),
+});
 
 /** Why a run that this one has replaced may have sent some of the rows; null if none. */
 export const doubtOfReplaced = ({ ids }: Chunk, { doubtsOfReplaced: all }: DeliverDeps): string | null =>

@@ -12,9 +12,16 @@ import type { Reply } from '../service/reply.js';
 import { type RetryOptions, retried } from '../service/retry.js';
 import { isAcknowledged, requestStatus } from '../states.js';
 import type { Clock } from '../util/clock.js';
-import { type Chunk, rowsToRecord } from './chunk.js';
+import type { Chunk } from './chunk.js';
 import { follow, reportSubmitted } from './follow.js';
-import { type DeliverDeps, doubtOfReplaced, doubtsBefore, leaveOut, prepare } from './request-record.js';
+import {
+  type DeliverDeps,
+  doubtOfReplaced,
+  doubtsBefore,
+  intentRows,
+  leaveOut,
+  prepare,
+} from './request-record.js';
 
 /** The fields of a record that `sendRequest` reads and changes. */
 export type Attempted = Pick<
@@ -193,9 +200,10 @@ export async function sendAndFollow(
     // Only once it may have arrived itself: until then, the doubt is that of the earlier run.
     if (isAcknowledged(record) || record.state === 'unknown')
       record.possibleDuplicate ??= doubtOfReplaced(chunk, deps);
-    const [prints, rows] = isNew ? [deps.remembering.printsOf(chunk), rowsToRecord(chunk)] : [null];
+    const sent = isNew ? intentRows(chunk, deps) : null;
+    const mayWait = isAcknowledged(record) || (isNew && deps.isMoreToCome());
     isNew = false;
-    written = state.requests.record(run, scope, chunk.kind, record, prints, chunk.shared, rows);
+    written = state.requests.record(run, scope, chunk.kind, record, sent, mayWait);
     if (!isAcknowledged(record)) return written;
     // Not awaited: that would cost a second wait for the disk for each request. An acknowledgement is written
     // together with the next intent. If that fails, the intent fails too, and nothing is sent.

@@ -19,7 +19,10 @@ import { follow, otherJobsEnded } from './follow.js';
 import { checkCanary, isCanaryDue } from './next.js';
 import { type DeliverDeps, prepare } from './request-record.js';
 
-interface SenderDeps extends Omit<DeliverDeps, 'emit' | 'mostItems' | 'tooLarge' | 'totals'> {
+/** What the sender makes for its deliveries. */
+type Made = 'emit' | 'isMoreToCome' | 'mostItems' | 'tooLarge' | 'totals';
+
+interface SenderDeps extends Omit<DeliverDeps, Made> {
   /** The most items that a request may have. */
   items: number;
 }
@@ -72,6 +75,7 @@ class Sender {
       totals: new Totals(deps.requests),
       emit: (event) => this.events.push(event),
       stop: AbortSignal.any([deps.stop, this.#halt.signal]),
+      isMoreToCome: () => this.#flights.size > 1 && this.#flights.size < this.#now.options.concurrency,
       mostItems: () => this.#mostItems(),
       tooLarge: (refused) => this.#lower(refused),
     };

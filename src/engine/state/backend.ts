@@ -13,12 +13,20 @@ export interface Recorded {
   kind: Kind;
   request: RequestRecord;
   /** The rows of an intent; null for other changes. `session`: see `Access.session`. */
-  sent: {
-    prints: FingerprintColumns;
-    shared: ReadonlySet<bigint>;
-    rows: RequestRows | null;
-    session: number;
-  } | null;
+  sent: (IntentRows & { session: number }) | null;
+}
+
+/** The rows of a request that is about to be sent. */
+export interface IntentRows {
+  /**
+   * Their fingerprints, which clear earlier ones of the same ids. Ids that another open send has are not remembered,
+   * except for `shared` ones.
+   */
+  prints: FingerprintColumns;
+  /** Ids that appear more than once in the inputs of the kind. */
+  shared: ReadonlySet<bigint>;
+  /** For the history; null if it is not kept. */
+  rows: RequestRows | null;
 }
 
 /** A lock on imports of one account and kind that this process holds. */

@@ -1,18 +1,17 @@
 /** The store of requests: records them and what they send, many in one transaction. */
-import type { FingerprintColumns } from '../fingerprints/index.js';
 import type { RequestRecord } from '../model/requests.js';
 import type { Kind } from '../model.js';
 import { type Access, nextNumber, type Scope } from './access.js';
-import type { Recorded } from './backend.js';
+import type { IntentRows, Recorded } from './backend.js';
 import { sql, type Transaction } from './database.js';
 import { stateError } from './folder.js';
-import { putHistory, type RequestRows } from './history.js';
+import { putHistory } from './history.js';
 import { putJob, putRequest, requestsOf } from './jobs.js';
 import { Overlaps } from './overlaps.js';
 import { putRows } from './rows.js';
 import { addSend, newestSend, SEND, unlinkSends, updateSend } from './send-table.js';
 
-/** How long an acknowledgement waits for the next intent, milliseconds. */
+/** How long a record waits for others, milliseconds, if nothing depends on it at once. */
 const PATIENCE_MS = 10;
 
 interface Waiting {
@@ -23,8 +22,8 @@ interface Waiting {
 
 /**
  * Group commit: records that are requested in one turn of the event loop, or during another commit, share one
- * transaction, and so one wait for the disk. An acknowledgement waits a few milliseconds for the next intent.
- * Each record is still committed before anything depends on it.
+ * transaction, and so one wait for the disk. An acknowledgement waits a few milliseconds for the next intent, and an
+ * intent for others that are made in the meantime. Each record is still committed before anything depends on it.
  */
 export class Requests {
   /** The sends of the current session; null if the next record begins a new one. */
@@ -54,13 +53,10 @@ export class Requests {
 
   /**
    * Records a request as it is now, and resolves when that is on disk. An acknowledgement also records the
-   * job, and may wait a few milliseconds for the next intent. Calls in one turn of the event loop are written
-   * together. After a failure, all later calls fail: nothing may be sent that cannot be recorded (contract §4).
-   * @param prints fingerprints of its rows; only for the first commit of a session, which is the intent. They
-   * clear earlier fingerprints of the same ids. Ids that another open send has are not remembered, except for
-   * `shared` ones
-   * @param shared ids that appear more than once in the inputs of the kind
-   * @param rows its rows for the history, together with `prints`
+   * job. Calls in one turn of the event loop are written together. After a failure, all later calls fail: nothing may
+   * be sent that cannot be recorded (contract §4).
+   * @param sent its rows; only for the first commit of a session, which is the intent
+   * @param mayWait whether it may wait a few milliseconds for others, which saves a wait for the disk
    * @throws StateError; for a request that is about to be sent, also as `Locks.check` does
    */
   async record(
@@ -68,17 +64,15 @@ export class Requests {
     scope: Scope,
     kind: Kind,
     request: RequestRecord,
-    prints: FingerprintColumns | null,
-    shared: ReadonlySet<bigint> = new Set(),
-    rows: RequestRows | null = null,
+    sent: IntentRows | null = null,
+    mayWait = request.state === 'acknowledged',
   ): Promise<void> {
     // Only before sending. An acknowledgement is recorded even if the check would fail.
     if (request.state === 'intent' || request.state === 'unknown') this.check();
-    const sent = prints && { prints, shared, rows, session: this.access.session };
-    // A copy, because the caller changes the record later. An acknowledgement waits for the next intent, which saves a
-    // wait for the disk.
-    const isSoon = request.state !== 'acknowledged';
-    await this.#commit([{ run, scope, kind, request: { ...request }, sent }], isSoon);
+    const { session } = this.access;
+    // A copy, because the caller changes the record later.
+    const one = { run, scope, kind, request: { ...request }, sent: sent && { ...sent, session } };
+    await this.#commit([one], !mayWait);
   }
 
   /** Records several requests in one transaction. None of them may be about to be sent. @throws StateError */

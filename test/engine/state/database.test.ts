@@ -24,7 +24,7 @@ async function refusal(open: () => Promise<unknown>): Promise<StateError> {
 describe.runIf(process.platform !== 'win32')('modes', () => {
   test('the folder is the owner’s alone, and so is every file in it', async ({ folder, state }) => {
     await state.runs.start(aRun());
-    await state.requests.record(RUN, SCOPE, 'companies', aRequest(), null);
+    await state.requests.record(RUN, SCOPE, 'companies', aRequest());
     await state.locks.take(SCOPE, 'companies');
     expect(modeOf(folder)).toBe('700');
     expect(readdirSync(folder).sort()).toEqual(['locks', 'state.db', 'state.db-shm', 'state.db-wal']);
@@ -61,7 +61,7 @@ describe('opening', () => {
   test('closed, its log is folded in, so nothing is left beside it that grows', async ({ folder, state }) => {
     await state.runs.start(aRun());
     for (let seq = 1; seq <= 20; seq++)
-      await state.requests.record(RUN, SCOPE, 'companies', aRequest({ seq }), null);
+      await state.requests.record(RUN, SCOPE, 'companies', aRequest({ seq }));
     expect(statSync(join(folder, 'state.db-wal')).size).toBeGreaterThan(50_000);
     await state.close();
     const log = join(folder, 'state.db-wal');

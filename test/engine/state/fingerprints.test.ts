@@ -19,6 +19,7 @@ import {
   type Calendar,
   contentsOf,
   printsOf,
+  rowsOf,
   sender,
   test,
 } from './support/state.js';
@@ -286,7 +287,7 @@ describe('fingerprints', () => {
         };
         await start();
         const request = acknowledged(aJob(`job ${number}`));
-        await state.requests.record(`run ${number}`, SCOPE, 'users', request, prints);
+        await state.requests.record(`run ${number}`, SCOPE, 'users', request, rowsOf(prints));
         if (share < 5) await ends(`job ${number}`);
       }
       const { db } = openSqlite(folder);
@@ -350,7 +351,7 @@ describe('fingerprints', () => {
     const complete = async (run: string, seq: number, pairs: Pairs, hash: number): Promise<void> => {
       const job = `${run} ${seq}`;
       const prints = { ...printsOf(...pairs), cells: cellsOf(pairs.length, hash) };
-      await state.requests.record(run, SCOPE, 'users', acknowledged(aJob(job), { seq }), prints);
+      await state.requests.record(run, SCOPE, 'users', acknowledged(aJob(job), { seq }), rowsOf(prints));
       await users(state, run).ends(job);
     };
     await users(state, 'one').start();

@@ -6,7 +6,7 @@ import { idHashes } from '../../../src/engine/read/index.js';
 import { type Scope, sameScope, sameService } from '../../../src/engine/state/access.js';
 import type { State } from '../../../src/engine/state/state.js';
 import { onPostgres, stateBytes } from '../../support/state.js';
-import { acknowledged, aJob, aRequest, aRun, RUN, SCOPE, test } from './support/state.js';
+import { acknowledged, aJob, aRequest, aRun, RUN, rowsOf, SCOPE, test } from './support/state.js';
 
 const TOKEN = 'sk-live-Zm9vYmFy-0123456789';
 const SERVICE = { account: null, token: TOKEN, region: 'eu', base_url: 'https://api.test' };
@@ -67,13 +67,13 @@ async function leaveTraces(state: State, id: string): Promise<void> {
     overtaken: { ids: prints.ids, lines: [{ input: 0, lines: [2] }] },
     doubtful: { ids: prints.ids, lines: [{ input: 0, lines: [2] }] },
   };
-  await state.requests.record(RUN, scope, 'companies', aRequest({ rows: 1 }), prints, new Set(), rows);
+  await state.requests.record(RUN, scope, 'companies', aRequest({ rows: 1 }), rowsOf(prints, [], rows));
   await state.history.putRejected(RUN, scope, 'companies', {
     ids: prints.ids,
     lines: [{ input: 0, lines: [3] }],
   });
   await state.sends.startProfile(scope, 'companies', prints.ids);
-  await state.requests.record(RUN, scope, 'companies', acknowledged(aJob('job-1'), { rows: 1 }), null);
+  await state.requests.record(RUN, scope, 'companies', acknowledged(aJob('job-1'), { rows: 1 }));
   await state.jobs.update(scope, aJob('job-1', { status: 'completed' }));
   await state.known.setColumnTypes(scope, 'companies', new Map([['note', 'string']]));
   await state.locks.take(scope, 'companies');

@@ -1,7 +1,7 @@
 import { readdirSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'vitest';
-import { acknowledged, aJob, aRequest, aRun, test } from './support/state.js';
+import { acknowledged, aJob, aRequest, aRun, rowsOf, test } from './support/state.js';
 
 const PROFILES = 100_000;
 const CHUNK = 5_000;
@@ -28,8 +28,8 @@ test('fingerprints of 100,000 profiles, each imported twice, take at most 40 byt
         records: hashes(from, salt + 1n),
       };
       const job = aJob(`${run}-${seq}`);
-      await state.requests.record(run, scope, 'users', aRequest({ seq, rows: CHUNK }), prints);
-      await state.requests.record(run, scope, 'users', acknowledged(job, { seq, rows: CHUNK }), null);
+      await state.requests.record(run, scope, 'users', aRequest({ seq, rows: CHUNK }), rowsOf(prints));
+      await state.requests.record(run, scope, 'users', acknowledged(job, { seq, rows: CHUNK }));
       clock.pass(1_000);
       await state.jobs.update(scope, { ...job, status: 'completed' });
     }
@@ -70,9 +70,7 @@ test('rows that are kept for their history take at most 8 bytes each on disk, an
         scope,
         'users',
         aRequest({ seq, rows: CHUNK }),
-        prints,
-        new Set(),
-        keeps ? rows : null,
+        rowsOf(prints, [], keeps ? rows : null),
       );
     }
     await open.close();

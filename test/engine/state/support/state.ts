@@ -10,6 +10,7 @@ import type { RequestRecord } from '../../../../src/engine/model/requests.js';
 import type { Kind } from '../../../../src/engine/model.js';
 import { UNTRIED } from '../../../../src/engine/send/request-record.js';
 import type { Job } from '../../../../src/engine/service/contract.js';
+import type { IntentRows } from '../../../../src/engine/state/backend.js';
 import type { Scope, State } from '../../../../src/engine/state/state.js';
 import { onPostgres, openState, stateSql } from '../../../support/state.js';
 
@@ -155,6 +156,13 @@ export function aRequest(over: Partial<RequestRecord> = {}): RequestRecord {
 
 export const aJob = (job_id: string, over: Partial<Job> = {}): Job => ({ job_id, status: 'queued', ...over });
 
+/** What an intent records of its rows. @param shared ids that appear more than once in the inputs */
+export const rowsOf = (
+  prints: FingerprintColumns,
+  shared: readonly number[] = [],
+  rows: IntentRows['rows'] = null,
+): IntentRows => ({ prints, rows, shared: new Set(shared.map(BigInt)) });
+
 type Pairs = readonly (readonly [id: number, content: number])[];
 
 /** What a test does with the requests and jobs of one run and kind. */
@@ -165,14 +173,7 @@ export const sender = (
   start: () => state.runs.start(aRun({ run, scope })),
   /** @param pairs its rows, for an intent. @param shared ids that appear more than once in the inputs */
   record: (request: RequestRecord, pairs: Pairs | null = null, shared: readonly number[] = []) =>
-    state.requests.record(
-      run,
-      scope,
-      kind,
-      request,
-      pairs && printsOf(...pairs),
-      new Set(shared.map((id) => BigInt(id))),
-    ),
+    state.requests.record(run, scope, kind, request, pairs && rowsOf(printsOf(...pairs), shared)),
   ends: (job: string, seen: Partial<Job> = { status: 'completed' }) =>
     state.jobs.update(scope, aJob(job, seen)),
   /** Begins the run with one request, and sees its job completed. */
