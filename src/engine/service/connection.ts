@@ -27,7 +27,11 @@ export class Connection {
   #held: Buffer = NOTHING;
   #socket: Socket | null = null;
 
-  constructor(readonly origin: string) {}
+  /** @param compiling see `TransportOptions` */
+  constructor(
+    readonly origin: string,
+    private readonly compiling = (compile: () => void) => compile(),
+  ) {}
 
   /** Returns a connector that makes the socket of this connection. */
   watched(connect: Connector): Connector {
@@ -35,7 +39,7 @@ export class Connection {
       connect(options, (error, socket) => {
         if (error) return callback(error, null);
         this.#watch(socket!);
-        callback(null, socket!);
+        this.compiling(() => callback(null, socket!));
       });
   }
 

@@ -39,6 +39,11 @@ export interface TransportOptions {
   proxy?: ProxyEnv;
   /** Called once for each request. */
   log?: (entry: LogEntry) => void;
+  /**
+   * Must call `compile`, which passes a new connection to undici. With the first one, undici compiles its
+   * parser.
+   */
+  compiling?: (compile: () => void) => void;
 }
 
 export interface Request {
@@ -139,7 +144,7 @@ export class Transport {
   #connectionTo({ origin, loopback }: BaseUrl): Connection {
     const at = this.#idle.findLastIndex((connection) => connection.origin === origin);
     if (at >= 0) return this.#idle.splice(at, 1)[0]!;
-    const made = new Connection(origin);
+    const made = new Connection(origin, this.options.compiling);
     this.#all.add(made);
     // No deadlines of undici, which are for each phase: a server that sends single bytes would meet all of them.
     const phases = { headersTimeout: 0, bodyTimeout: 0 };
