@@ -1,11 +1,9 @@
 /** `profiles sandbox`: serves the embedded service until it is stopped, shows its data, or erases it (contract §8). */
 import { once } from 'node:events';
 import { resolve } from 'node:path';
-import type { Command } from 'commander';
-import { LockedError } from '../../engine/errors.js';
 import { ID_FIELD, KINDS, SINGULAR } from '../../engine/model.js';
+import { takeLocks } from '../../engine/run/door.js';
 import { isLoopback } from '../../engine/service/address.js';
-import type { HeldLease } from '../../engine/state/state.js';
 import { count } from '../../engine/util/numbers.js';
 import * as embedded from '../../sandbox/index.js';
 import { openSandboxData } from '../../sandbox/world.js';
@@ -15,7 +13,7 @@ import { given, OTHERS, SANDBOX, usage, valuesOf } from '../options/index.js';
 import { fieldsOn, type ListRecord } from '../output/records.js';
 import { writeJson, writeOut } from '../output/terminal.js';
 import { resolveSettings, type SettingsFlags } from '../settings/index.js';
-import { type Flags, type Line, print, refuse, type Spec, say, type Tree } from './command.js';
+import { type Flags, type Line, print, refuse, type Spec, say } from './command.js';
 import * as lists from './list.js';
 import { statePlace } from './recorded.js';
 
@@ -33,12 +31,11 @@ async function reading<T>(data: string, { clock }: Context, look: (held: Data | 
 }
 
 /** Search, order, and limit are one query over all profiles, as on the sandbox's page; `--filter` is for its result. */
-const list = lists.list(async ({ words: [word = ''], flags }, context, listing, { command }) => {
+const list = lists.list(async ({ words: [word = ''], flags }, context, listing) => {
   const kind = KINDS.find((one) => one === word);
   if (kind === undefined) throw usage(`unknown kind "${word}"`, 'it lists companies or users');
   const data = await dataFolder(flags, context);
   const region = regionIn(flags, context);
-  refuseServerOptions(command);
   const { search, sort, limit, ...others } = listing.selection;
   // With `--filter`, the limit is applied after it.
   const [inQuery, after] = others.filter === undefined ? [limit, undefined] : [undefined, limit];
@@ -82,13 +79,12 @@ function recordOf(kind: embedded.Kind, row: Row): { record: ListRecord; source: 
 }
 
 const show: Spec = {
-  run: async ({ words: [noun = '', id = ''], flags }, context, { command }) => {
+  run: async ({ words: [noun = '', id = ''], flags }, context) => {
     const kind = KINDS.find((one) => SINGULAR[one] === noun);
     const hint = 'profiles sandbox show company <id>, or profiles sandbox show user <id>';
     if (kind === undefined) throw usage(`unknown kind "${noun}"`, hint);
     const data = await dataFolder(flags, context);
     const region = regionIn(flags, context);
-    refuseServerOptions(command);
     const { stdout } = context;
     const { json, companyId, metadata } = await reading(data, context, (held) => {
       const profile = held?.profile(kind, id, region);
@@ -131,20 +127,6 @@ function regionIn(flags: Flags, context: Context): embedded.Region {
 /** How to import into a region: `--region sandbox` imports into the default one. */
 const howToImport = (region: embedded.Region): string =>
   region === 'eu' ? 'through the EU address of profiles sandbox' : 'with --region sandbox';
-
-/**
- * Commander accepts the options of the server for its subcommands, too: `sandbox reset --memory` would erase what is
- * on disk. @throws UsageError
- */
-function refuseServerOptions(command: Command): void {
-  const server = command.parent!;
-  const own = new Set(command.options.map(({ long }) => long));
-  const others = server.options.filter(({ long }) => !own.has(long));
-  const given = others.find((option) => server.getOptionValueSource(option.attributeName()) === 'cli');
-  const name = command.name();
-  const what = `${given?.long} is for the server: sandbox ${name} does not take it`;
-  if (given) throw usage(what, `see profiles sandbox ${name} --help`);
-}
 
 export const command: Spec = {
   anyWords: true,
@@ -213,24 +195,15 @@ function printAddresses(sandbox: embedded.Sandbox, context: Context): Promise<vo
  * Erases all profiles and jobs of the sandbox, and what the state knows about them.
  * @throws LockedError while an import to the sandbox runs; UsageError for a single region
  */
-async function reset({ flags }: Line, context: Context, { command }: Tree): Promise<void> {
+async function reset({ flags }: Line, context: Context): Promise<void> {
   const data = await dataFolder(flags, context);
-  refuseServerOptions(command);
   if (flags.region !== undefined && flags.region !== 'sandbox')
     throw usage('sandbox reset erases all regions of the sandbox', 'leave --region out');
   // Only imports with `--region sandbox` are in the state, and their data is always in the state directory.
   const isEmbedded = data === (await context.settings()).stateDir && (await statePlace(context)).exists;
   const state = isEmbedded ? await context.state() : null;
-  const locks: HeldLease[] = [];
+  const locks = state ? await takeLocks(state, EMBEDDED, KINDS, 'sandbox reset') : [];
   try {
-    for (const kind of state ? KINDS : []) {
-      const taken = await state!.locks.take(EMBEDDED, kind, 'sandbox reset');
-      const holder = (await state!.locks.held(EMBEDDED)).find((each) => each.kind === kind)?.holder ?? 'it';
-      const hint = 'wait for it to end, or interrupt it';
-      if (!taken)
-        throw new LockedError(`an import of ${kind} to the sandbox is running: ${holder}`, { hint });
-      locks.push(taken);
-    }
     const none = { companies: 0, users: 0, jobs: 0 };
     const erased = await reading(data, context, (held) => held?.reset() ?? none);
     const forgotten = (await state?.runs.forgetScope(EMBEDDED)) ?? { runs: 0, jobs: 0 };

@@ -189,6 +189,16 @@ function unknownSetting(path: string, key: string, known: readonly Entry[]): Usa
  */
 export async function checkFlags(path: string, flags: Flags, below: () => Promise<Flags>): Promise<void> {
   const options = allOf(path);
+  // Commander takes the options of a command for its subcommands, too.
+  const [group = ''] = path.split(' ');
+  const other = optionsOf(group).find(
+    (option) => isGiven(option, flags) && !options.some(({ name }) => name === option.name),
+  );
+  if (other)
+    throw usage(
+      `${other.long} is for ${group} alone: ${path} does not take it`,
+      `see profiles ${path} --help`,
+    );
   const given = options.filter((option) => isGiven(option, flags));
   for (const { name, typed, conflicts = [] } of given) {
     for (const { with: other, when, why } of conflicts) {

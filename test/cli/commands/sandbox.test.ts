@@ -135,10 +135,7 @@ describe('sandbox reset', () => {
     const state = await openState(join(cwd, '.state'), Date.now);
     const lock = await state.locks.take(EMBEDDED, 'users', 'run r-1 (u.csv)');
     const { code, stderr } = await cli(['sandbox', 'reset'], { cwd });
-    expect([code, stderr]).toEqual([
-      8,
-      expect.stringContaining('to the sandbox is running: run r-1 (u.csv)'),
-    ]);
+    expect([code, stderr]).toEqual([8, expect.stringContaining('is running: run r-1 (u.csv)')]);
     expect((await cli(['sandbox', 'show', 'company', '00042'], { cwd })).code).toBe(0);
     await lock!.release();
     await state.close();
