@@ -119,8 +119,8 @@ async function suggest(words: readonly string[], { command: running, load }: Tre
   const look = async (): Promise<Suggestion[]> => {
     if (option) return valuesOf(option, at);
     if (!isFlag) {
-      const commands = operands.length === 0 ? commandsIn(command) : [];
-      return [...commands, ...(await quietly(async () => (await OPERANDS[path]?.(at)) ?? []))];
+      if (operands.length > 0) return [];
+      return [...commandsIn(command), ...(await quietly(async () => (await OPERANDS[path]?.(at)) ?? []))];
     }
     const off = table.OPTIONS.filter((each) => each.off?.includes(path));
     return [
@@ -175,24 +175,16 @@ const SOURCES: Readonly<Record<NonNullable<table.Entry['complete']>, Find>> = {
 const valuesOf = ({ type, complete }: table.Entry, at: Position): Promise<Suggestion[]> =>
   quietly(async () => (type.words ? named(type.words) : complete ? SOURCES[complete](at) : []));
 
-/** For commands with one argument: suggests nothing after the first. */
-const first =
-  (find: Find): Find =>
-  (at) =>
-    at.operands.length === 0 ? find(at) : [];
-
-/** Values of arguments, by the path of the command. */
+/** Values of the first argument, by the path of the command. */
 const OPERANDS: Readonly<Record<string, Find>> = {
-  lookups: first(() => named(LOOKUP_LISTS.map((list) => list.replaceAll('_', '-')))),
-  completion: first(() => named(SHELLS)),
-  help: first(({ command }) => {
+  lookups: () => named(LOOKUP_LISTS.map((list) => list.replaceAll('_', '-'))),
+  completion: () => named(SHELLS),
+  help: ({ command }) => {
     const topics = Object.entries(TEXTS.topics).map(([name, { summary }]): Suggestion => [name, summary]);
     return [...commandsIn(command.parent!), ...topics];
-  }),
-  'config get': first((at) => keys(at)),
-  'config set': first((at) => keys(at)),
-  'config unset': first((at) => keys(at)),
-  'sandbox show': first(() => named(['company', 'user'])),
+  },
+  ...{ 'config get': keys, 'config set': keys, 'config unset': keys },
+  'sandbox show': () => named(['company', 'user']),
 };
 
 /** Keys of the config file, with the names of the accounts and regions that it has. */

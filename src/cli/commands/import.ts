@@ -1,19 +1,17 @@
 /** `profiles import <input...>`: what is open is asked, then it runs (contract §3). */
 
 import { Exit, InputError } from '../../engine/errors.js';
-import type { MappingFile } from '../../engine/read/index.js';
-import { optionsOfPlan } from '../../engine/run/plan-file.js';
-import type { Start } from '../../engine/run/start.js';
+import { INPUTS } from '../../engine/run/start.js';
 import { hinted, hintText } from '../advice/hint.js';
 import type { Context } from '../context.js';
-import { ANSWER_AGAIN, askInstead, lastFor } from '../guide/again.js';
+import { ANSWER_AGAIN } from '../guide/again.js';
 import { reportOf } from '../options/index.js';
 import { safeHint, writeOut } from '../output/terminal.js';
 import { isAttended, nobodyToAsk } from '../prompts/index.js';
 import type { Ended, Instead, Line } from './command.js';
-import { whereTo } from './confirm.js';
-import { givenBy, importOptions, mappingFiles, savePlanOf } from './import-options.js';
-import { rehearse, requireService, runAndReport } from './import-run.js';
+import type { Prepared } from './guided.js';
+import { importOptions, mappingFiles, savePlanOf } from './import-options.js';
+import { runAndReport } from './import-run.js';
 
 /** Whether a person is asked what is open: nothing that is made for a program was requested. */
 function isPersonAsked({ words, flags }: Line, context: Context): boolean {
@@ -26,9 +24,11 @@ export async function run(line: Line, context: Context): Promise<Ended | Instead
   const { words: paths, flags } = line;
   const isAsked = isPersonAsked(line, context);
   if (flags.guide === true && !isAsked) throw nobodyToAsk();
-  const guided = isAsked ? await guideImport(line, context) : null;
-  if (guided && 'argv' in guided) return guided;
-  const { options, start, last, saved, seen } = guided ?? (await unguided(line, context));
+  const prepared: Prepared | Instead = isAsked
+    ? await (await import('./guided.js')).guideImport(line, context)
+    : { options: await importOptions(paths, flags, context), start: INPUTS };
+  if ('argv' in prepared) return prepared;
+  const { options, start, last, saved, seen } = prepared;
   const report = reportOf(flags, (await context.settings()).importDefaults);
   const reads = [...mappingFiles(flags), ...(saved ? [saved] : [])];
   const more = { savePlan: savePlanOf(flags), reads, isConfirmed: start.from === 'plan', seen };
@@ -58,42 +58,4 @@ export async function run(line: Line, context: Context): Promise<Ended | Instead
   // A step to send what was held back says the answers, too.
   if (typeof ended !== 'object' || ended.exit !== Exit.held) await sayAgain();
   return ended;
-}
-
-/** An import of which nothing was asked. */
-async function unguided({ words, flags }: Line, context: Context) {
-  const options = await importOptions(words, flags, context);
-  const start: Start = { from: 'inputs' };
-  return { options, start, last: undefined, saved: null, seen: undefined };
-}
-
-/** Asks what is open. */
-async function guideImport(line: Line, context: Context) {
-  const { words: paths, flags } = line;
-  const { guide } = await import('../guide/index.js');
-  try {
-    const plain = await unguided(line, context);
-    const { options } = plain;
-    const about = {
-      ...{ paths, options, given: givenBy(flags), isMapped: mappingFiles(flags).length > 0 },
-      to: whereTo(await context.settings()),
-      requireService: () => requireService(options, context),
-      remake: (mapping: MappingFile) => importOptions(paths, flags, context, mapping),
-      rehearse: (of: typeof options) => rehearse(of, context),
-    };
-    const guided = await guide(about, context);
-    if (guided === null) {
-      const nothing = { mapping: null, saved: null, skipsInvalid: false, inputs: [] };
-      return { ...plain, last: context.answered && lastFor(nothing, options, context.commands) };
-    }
-    if ('argv' in guided) return guided;
-    const { rehearsal } = guided;
-    if (rehearsal === null) return { ...guided, start: plain.start };
-    const { rejects, outcomes, waitForLockMs, invalid } = guided.options;
-    const planned = { ...optionsOfPlan(rehearsal.saved), rejects, outcomes, waitForLockMs, invalid };
-    const start: Start = { from: 'plan', plan: rehearsal.saved, inputs: [], again: false };
-    return { ...guided, options: planned, start };
-  } catch (error) {
-    return askInstead(error, context);
-  }
 }

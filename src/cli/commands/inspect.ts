@@ -27,7 +27,8 @@ const SHOWN = 10;
 type Inspected = ReturnType<typeof inspect>;
 
 export const command: Spec = {
-  run: async ({ words: paths, flags }, context) => {
+  run: async (line, context) => {
+    const { words: paths, flags } = line;
     const { importDefaults } = await context.settings();
     const sources = await sourcesOf(paths, context);
     for (const warning of await leftOutWarnings(paths, sources, context)) context.warn(warning);
@@ -49,10 +50,8 @@ export const command: Spec = {
     };
     if (decided.all && writeMapping !== null) {
       if (!isAttended(context)) throw nobodyToAsk();
-      const { askMapping } = await import('../guide/index.js');
-      const { askInstead } = await import('../guide/again.js');
-      const about = { paths, given: decided, options: how };
-      const mapping = await askMapping(about, context).catch((error) => askInstead(error, context));
+      const { askMapping } = await import('./guided.js');
+      const mapping = await askMapping(line, how, context);
       if (mapping && 'argv' in mapping) return mapping;
       return mapping ? save(mapping) : undefined;
     }

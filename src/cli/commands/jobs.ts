@@ -13,7 +13,7 @@ import { toneOf } from '../facts/outcome.js';
 import { engineValues, WAITING, waitingIn } from '../options/index.js';
 import { createDisplay, lineWidth, stopOnSignal, waiting } from '../output/display.js';
 import { JobBoard } from '../output/progress.js';
-import { jobText, pick } from '../output/records.js';
+import { fieldsOn, jobRecord, pick } from '../output/records.js';
 import { colorOf, progressMode, safeHint, stylesOn, writeJson, writeOut } from '../output/terminal.js';
 import { type Ended, print, type Spec, say } from './command.js';
 import * as names from './job-names.js';
@@ -22,7 +22,7 @@ import * as recorded from './recorded.js';
 
 export const job: Spec = {
   run: async ({ words, flags }, context): Promise<Ended> => {
-    const { stdout, stderr, env, commands, platform } = context;
+    const { stdout, stderr, commands, platform } = context;
     const named = [...new Map(words.map(names.readJobName).map((name) => [name.id, name])).values()];
     const watch = flags.watch === true;
     const { waitTimeoutMs } = waitingIn(flags);
@@ -38,11 +38,10 @@ export const job: Spec = {
     const ids = jobs.map(({ id }) => id);
     /** One record, or nothing if the job was never seen. Several records are a JSON array, or one block each. */
     const show = async (records: readonly Job[]): Promise<void> => {
-      const styles = stylesOn(stdout, env, flags);
       // Several ids may name one job.
       const document = words.length > 1 || jobs.length > 1 ? records : records[0];
       if (document === undefined && flags.json) return;
-      await print(context, document, records.map((one) => jobText(one, styles)).join('\n'));
+      await print(context, document, fieldsOn(stdout, context, ...records.map(jobRecord)));
     };
     if (!watch) {
       const records = await waiting('reading', context, (signal) => readJobs(services, ids, signal));

@@ -96,7 +96,7 @@ export interface Settled {
 }
 
 /** The same import as a command, or as one for each kind. */
-type Last = Command & { again: Changes };
+export type Last = Command & { again: Changes };
 
 /** Where flags cannot say the answers, such as a key with the sign that is before a value. */
 export const ANSWER_AGAIN: Last = {

@@ -131,19 +131,12 @@ export function ago(ms: number): string {
   return ms < 0 ? `${text} ahead of this clock` : `${text} ago`;
 }
 
-/**
- * The order of the most important fields (spec: Job). Other fields follow, also those that the spec does not
- * name.
- */
+/** The most important fields of a job, which come first (spec: Job). */
 const ORDER = ['job_id', 'status', 'type', 'total_rows', 'completed_rows', 'start_time', 'end_time'];
 
-/** A job record as aligned `field  value` lines. Absent fields are left out; null is shown as `-`. */
-export function jobText(job: Job, styles: Styles): string {
-  const fields = [...new Set([...ORDER, ...Object.keys(job)])].filter((field) => job[field] !== undefined);
-  return fieldsText(pick(job, fields), styles);
-}
+export const jobRecord = (job: Job): ListRecord => ({ ...pick(job, ORDER), ...job });
 
-/** Any record as aligned `field  value` lines, in its own order of fields. */
+/** A record as aligned `field  value` lines, in its own order of fields. Null is shown as `-`. */
 function fieldsText(record: ListRecord, styles: Styles): string {
   const width = Math.max(...Object.keys(record).map((field) => safeLine(field).length));
   const lines = Object.entries(record).map(([field, value]) => {

@@ -8,39 +8,36 @@ import { AuthError, InputError, NotConfirmedError, ProfilesError } from '../../e
 import type { ImportOptions } from '../../engine/options.js';
 import { isKnownLayout } from '../../engine/plan/key-checks.js';
 import { type MappingFile, writtenFacts } from '../../engine/read/index.js';
-import type { AnySource } from '../../engine/run/sources.js';
+import { optionsOfPlan } from '../../engine/run/plan-file.js';
+import { INPUTS, type Start } from '../../engine/run/start.js';
 import { count } from '../../engine/util/numbers.js';
 import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
+import { ANSWER_AGAIN, askInstead, type Last, lastFor, type Settled } from '../guide/again.js';
+import { askAll, askCompany, askIdentity, invalidLines, planLines } from '../guide/ask.js';
+import { type Inputs, type LookOptions, type Reader, sourcesOf, whileReading } from '../guide/inputs.js';
+import * as mappings from '../guide/mapping.js';
+import * as questions from '../guide/questions.js';
+import { unlikeText } from '../guide/shared-types.js';
 import { openPrompter } from '../prompts/index.js';
 import type { Prompter } from '../prompts/plain.js';
-import { ANSWER_AGAIN, type Instead, lastFor } from './again.js';
-import { askAll, askCompany, askIdentity, invalidLines, planLines, type Rehearsal } from './ask.js';
-import { type Inputs, type LookOptions, type Reader, sourcesOf, whileReading } from './inputs.js';
-import * as mappings from './mapping.js';
-import {
-  companyQuestions,
-  type Found,
-  type Given,
-  identityQuestions,
-  mappingQuestions,
-} from './questions.js';
-import { unlikeText } from './shared-types.js';
+import type { Instead, Line } from './command.js';
+import { whereTo } from './confirm.js';
+import { givenBy, importOptions, mappingFiles } from './import-options.js';
+import { rehearse, requireService } from './import-run.js';
 
-export interface Asked {
-  paths: readonly string[];
+type Found = questions.Found;
+
+/** An import of which nothing is open any more. */
+export interface Prepared {
   options: ImportOptions;
-  given: Given;
-  /** The service, in words. */
-  to: string;
-  /** Whether a mapping file was named. */
-  isMapped: boolean;
-  /** Checks what sending needs. Not before the inputs can be read: an answer may begin the command again. */
-  requireService(): Promise<void>;
-  /** Makes the options again with rules that were answered. */
-  remake(mapping: MappingFile): Promise<ImportOptions>;
-  /** Plans without a lock, and writes nothing. */
-  rehearse(options: ImportOptions): Promise<Rehearsal>;
+  start: Start;
+  /** The same import without questions; absent if none was asked. */
+  last?: Last | undefined;
+  /** The mapping file that was written. */
+  saved?: string | null;
+  /** Warnings that were shown. */
+  seen?: readonly string[] | undefined;
 }
 
 /** Prompts, which are opened with the first question. */
@@ -53,52 +50,65 @@ const looking = <T>(context: Context, work: (reader: Reader, ask: Ask) => Promis
   });
 
 /**
- * @returns null if nothing is open; or the command line with the mapping file beside the inputs; or what was answered.
- * `rehearsal`: the plan to send, or null to make one; `last`: the same import without questions; `saved`: the mapping
- * file that was written; `seen`: warnings that were shown
+ * @returns what was answered, or the command line to run instead
  * @throws InterruptedError, NotConfirmedError: nothing was sent, and nothing was written but the answers; InputError;
  * UsageError
  */
-export const guide = (asked: Asked, context: Context) =>
-  looking(context, async (reader, ask) => {
-    const { options } = asked;
-    const { answered = {}, commands, cwd } = context;
-    const sources = await sourcesOf(asked.paths, context);
-    const inputs = reader(options);
-    const isOpen = !asked.isMapped && answered.mapping === undefined;
-    const beside = isOpen ? mappings.mappingBeside(sources, cwd) : null;
-    if (beside !== null) {
-      if (await inputs.hasRejects(sources)) return null;
-      if (await (await ask()).confirm(`Use the mapping in ${beside}?`, true)) {
-        const argv = commands.argv({ plus: ['--mapping', beside] });
-        return { argv, answered: { ...answered, mapping: beside } } satisfies Instead;
-      }
+export const guideImport = (line: Line, context: Context): Promise<Prepared | Instead> =>
+  looking(context, (reader, ask) => guided(line, reader, ask, context)).catch((error) =>
+    askInstead(error, context),
+  );
+
+async function guided(
+  { words: paths, flags }: Line,
+  reader: Reader,
+  ask: Ask,
+  context: Context,
+): Promise<Prepared | Instead> {
+  const options = await importOptions(paths, flags, context);
+  const { answered, commands, cwd } = context;
+  const nothing = { mapping: null, saved: null, skipsInvalid: false, inputs: [] };
+  const plain = { options, start: INPUTS, last: answered && lastFor(nothing, options, commands) };
+  const sources = await sourcesOf(paths, context);
+  const inputs = reader(options);
+  const isOpen = mappingFiles(flags).length === 0 && answered?.mapping === undefined;
+  const beside = isOpen ? mappings.mappingBeside(sources, cwd) : null;
+  if (beside !== null) {
+    if (await inputs.hasRejects(sources)) return plain;
+    if (await (await ask()).confirm(`Use the mapping in ${beside}?`, true)) {
+      const argv = commands.argv({ plus: ['--mapping', beside] });
+      return { argv, answered: { ...answered, mapping: beside } };
     }
-    if (!(await inputs.open(sources))) return null;
-    await asked.requireService();
-    const given = { ...asked.given, columns: asked.given.columns || typeof answered.mapping === 'string' };
-    const { found, mapping } = await settle(inputs, given, ask, context);
-    const final = mapping === null ? options : await asked.remake(mapping);
-    const isInvalid = found.some(({ rejected }) => rejected > 0) && stopsAtInvalid(final);
-    // Who has said how a file is read sees the plan before it is sent.
-    const isDone = found.length === 0 || !(given.all || isInvalid || answered.reading);
-    if (mapping === null && isDone) return null;
-    return await finish({ asked, sources, final, mapping, inputs }, await ask(), context);
-  });
+  }
+  if (!(await inputs.open(sources))) return plain;
+  // Not before the inputs can be read: an answer may begin the command again.
+  await requireService(options, context);
+  const own = givenBy(flags);
+  const given = { ...own, columns: own.columns || typeof answered?.mapping === 'string' };
+  const { found, mapping } = await settle(inputs, given, ask, context);
+  const final = mapping === null ? options : await importOptions(paths, flags, context, mapping);
+  const isInvalid = found.some(({ rejected }) => rejected > 0) && stopsAtInvalid(final);
+  // Who has said how a file is read sees the plan before it is sent.
+  const isDone = found.length === 0 || !(given.all || isInvalid || answered?.reading);
+  if (mapping === null && isDone) return plain;
+  const freeName = (): string => mappings.freeName(sources, cwd);
+  return await finish(final, { mapping, inputs: inputs.opened }, freeName, await ask(), context);
+}
 
 /**
  * The mapping that a person makes of some inputs, without an import. @returns null for rejects files, which need none
  * @throws as `guide` does
  */
 export const askMapping = (
-  { paths, given, options }: Pick<Asked, 'paths' | 'given'> & { options: LookOptions },
+  { words: paths, flags }: Line,
+  options: LookOptions,
   context: Context,
-): Promise<MappingFile | null> =>
+): Promise<MappingFile | Instead | null> =>
   looking(context, async (reader, ask) => {
     const inputs = reader(options);
     if (!(await inputs.open(await sourcesOf(paths, context)))) return null;
-    return (await settle(inputs, given, ask, null)).mapping;
-  });
+    return (await settle(inputs, givenBy(flags), ask, null)).mapping;
+  }).catch((error) => askInstead(error, context));
 
 const stopsAtInvalid = ({ invalid, dryRun }: ImportOptions): boolean => invalid === 'none' && !dryRun;
 
@@ -109,7 +119,7 @@ const stopsAtInvalid = ({ invalid, dryRun }: ImportOptions): boolean => invalid 
  */
 async function settle(
   inputs: Inputs,
-  given: Given,
+  given: questions.Given,
   ask: Ask,
   context: Context | null,
 ): Promise<{ found: Found[]; mapping: MappingFile | null }> {
@@ -120,11 +130,11 @@ async function settle(
     if (unknown) throw new InputError('has no rows', { file: unknown.path });
     return { found: [], mapping: null };
   }
-  const identities = identityQuestions(found, given);
+  const identities = questions.identityQuestions(found, given);
   for (const question of identities)
     await inputs.identify(question.path, await askIdentity(question, await ask()));
   if (identities.length > 0) found = await known(await inputs.looks());
-  const companies = companyQuestions(found);
+  const companies = questions.companyQuestions(found);
   // A rule is for all inputs of a kind, so a column of several is asked about once.
   const isCompany = new Map<string, boolean>();
   for (const question of companies) {
@@ -135,15 +145,15 @@ async function settle(
   }
   if (companies.length > 0) found = await known(await inputs.looks());
   const asked = identities.length + companies.length;
-  const questions = mappingQuestions(found, given, new Set(identities.map(({ path }) => path)));
+  const asking = questions.mappingQuestions(found, given, new Set(identities.map(({ path }) => path)));
   const canShare = mappings.canShare(found);
   if (!canShare && (asked > 0 || given.all)) throw mappings.notShared(found);
   // If no mapping can be for all, each file says what it is.
-  if (!canShare || asked + questions.length === 0) return { found, mapping: null };
+  if (!canShare || asked + asking.length === 0) return { found, mapping: null };
   const prompter = await ask();
   const unlike = found.flatMap((one) => one.unlike.map(unlikeText));
   if (unlike.length > 0) prompter.show(unlike);
-  const answers = await askAll(questions, found, { given, prompter });
+  const answers = await askAll(asking, found, { given, prompter });
   return { found, mapping: { ...writtenFacts(inputs.options), ...mappings.mappingOf(found, answers) } };
 }
 
@@ -163,14 +173,6 @@ async function withKnown(looks: Found[], context: Context): Promise<Found[]> {
   return found;
 }
 
-interface Finish {
-  asked: Asked;
-  sources: readonly AnySource[];
-  final: ImportOptions;
-  mapping: MappingFile | null;
-  inputs: Inputs;
-}
-
 /** Saves the answers. @returns null if they cannot be: the import goes on, and its command has them as flags */
 async function save(path: string, mapping: MappingFile, ask: Prompter, context: Context) {
   try {
@@ -183,9 +185,15 @@ async function save(path: string, mapping: MappingFile, ask: Prompter, context: 
   }
 }
 
-/** Shows the plan, asks what it leaves open, and saves the answers. */
-async function finish({ asked, sources, final, mapping, inputs }: Finish, ask: Prompter, context: Context) {
-  const found = final.dryRun ? null : await asked.rehearse(final);
+/** Shows the plan, asks what it leaves open, and saves the answers under the first free name. */
+async function finish(
+  final: ImportOptions,
+  settled: Pick<Settled, 'mapping' | 'inputs'>,
+  freeName: () => string,
+  ask: Prompter,
+  context: Context,
+): Promise<Prepared> {
+  const found = final.dryRun ? null : await rehearse(final, context);
   if (found) ask.show(planLines(found));
   // An import of nothing else says so itself.
   const isSendable = found && found.saved.totals.to_send > 0 && found.summary.status === 'planned';
@@ -201,20 +209,24 @@ async function finish({ asked, sources, final, mapping, inputs }: Finish, ask: P
     ]);
     if (!sendsOthers) throw new NotConfirmedError('stopped: nothing was written, and nothing was sent');
   }
-  const { embedded } = await context.settings();
-  const sends = rehearsal === null || (await ask.confirm(`Send to ${asked.to}?`, embedded));
-  const freeName = (): string => mappings.freeName(sources, context.cwd);
+  const settings = await context.settings();
+  const sends = rehearsal === null || (await ask.confirm(`Send to ${whereTo(settings)}?`, settings.embedded));
+  const { mapping } = settled;
   const isSaved = mapping !== null && (await ask.confirm(`Save the answers as ${freeName()}?`, true));
   // In the meantime, another import may have taken the name.
   const saved = isSaved ? await save(freeName(), mapping, ask, context) : null;
-  const last = lastFor({ mapping, saved, skipsInvalid, inputs: inputs.opened }, final, context.commands);
+  const last = lastFor({ ...settled, saved, skipsInvalid }, final, context.commands);
   if (!sends) {
     const error = new NotConfirmedError('nothing was sent');
     throw hinted(error, last === ANSWER_AGAIN ? last : { ...last, do: 'to send it' });
   }
+  const options = skipsInvalid ? { ...final, invalid: 'any' as const } : final;
+  const more = { last, saved, seen: found?.summary.warnings };
+  if (rehearsal === null) return { options, start: INPUTS, ...more };
+  const { rejects, outcomes, waitForLockMs, invalid } = options;
   return {
-    options: skipsInvalid ? { ...final, invalid: 'any' as const } : final,
-    ...{ rehearsal, last, saved },
-    seen: found?.summary.warnings,
+    options: { ...optionsOfPlan(rehearsal.saved), rejects, outcomes, waitForLockMs, invalid },
+    start: { from: 'plan', plan: rehearsal.saved, inputs: [], again: false },
+    ...more,
   };
 }
