@@ -100,6 +100,14 @@ describe('what costs much', () => {
     await expect(read(file('a.xlsx', book))).rejects.toThrow('a.xlsx:2: a cell is longer than 1 MiB');
   });
 
+  it('the shared texts of the first rows may be the last ones', async () => {
+    const shared = [...Array.from({ length: 70_000 }, (_, n) => `text ${n}`), 'value'];
+    const sheet = (xml: string): string =>
+      xml.replace('t="inlineStr"><is><t>value</t></is>', 't="s"><v>70000</v>');
+    const { items } = await read(file('a.xlsx', workbook([HEADER, ['c1', 'x']], { sheet, shared })));
+    expect(items).toEqual([{ company_id: 'c1', metadata: { value: 'x' } }]);
+  });
+
   it('a tag may have brackets in its attributes, wherever the text is cut', async () => {
     const rows: Cell[][] = [HEADER];
     for (let n = 0; n < 4000; n++) rows.push([`c${n}`, 'HERE']);

@@ -84,14 +84,15 @@ function elapsedText(millis: number): string {
   return `${sign}${String(hours).padStart(2, '0')}${clockOf(Math.abs(millis) % 3_600_000).slice(2)}`;
 }
 
-const WHOLE = /^-?[1-9]\d*$/;
+/** A whole number, or one of so few digits that no other text gives the same number in fewer. */
+const SHORTEST = /^-?(?:[1-9]\d*|(?=[\d.]{1,16}$)(?:0|[1-9]\d*)\.\d*[1-9])$/;
 
 /**
  * A number without an exponent, in the fewest digits that give the same number. Whole numbers keep the digits that are
  * stored: those that a double cannot hold may be identifiers.
  */
 export function plainNumber(text: string): string {
-  if (WHOLE.test(text) || text === '0') return text;
+  if (SHORTEST.test(text) || text === '0') return text;
   const number = Number(text);
   if (!Number.isFinite(number) || text.trim() === '') return text;
   const short = String(number === 0 ? 0 : number);

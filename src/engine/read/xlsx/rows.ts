@@ -9,13 +9,22 @@ import { columnName, decimalSigns, Is, type Row, SheetRows, widthOf } from './sh
 import { SharedStrings } from './strings.js';
 import { Workbook } from './workbook.js';
 
-/** All rows of a sheet as they come. @throws InputError for a damaged workbook; the signal's reason when aborted */
+interface SheetOptions {
+  signal?: AbortSignal | undefined;
+  width?: number;
+  /** How many shared strings are read. Default: all. */
+  mostStrings?: number;
+}
+
+/**
+ * All rows of a sheet as they come.
+ * @throws InputError for a damaged workbook, and for a row with a string that is not read; the signal's reason when aborted
+ */
 async function* sheetRows(
   file: Pick<InputFile, 'path' | 'location' | 'maxCellBytes'>,
   asked: string | undefined,
   choose: (sheet: SheetChoice) => void,
-  signal?: AbortSignal,
-  width?: number,
+  { signal, width, mostStrings = Number.POSITIVE_INFINITY }: SheetOptions,
 ): AsyncGenerator<Row[]> {
   const workbook = await Workbook.open(file);
   try {
@@ -26,7 +35,9 @@ async function* sheetRows(
     choose({ name: sheet.name, others: asked === undefined ? others : [] });
     const strings = new SharedStrings(file.maxCellBytes);
     if (workbook.strings !== undefined) {
-      for await (const _ of workbook.read(workbook.strings, strings.handlers, signal));
+      for await (const _ of workbook.read(workbook.strings, strings.handlers, signal)) {
+        if (strings.length >= mostStrings) break;
+      }
     }
     const rows = new SheetRows(workbook, strings, file, width);
     // To its end, where its checksum is compared.
@@ -40,6 +51,8 @@ async function* sheetRows(
 
 /** Rows to examine, including the header. */
 const FIRST_ROWS = 200;
+/** Shared strings for them: most programs write those of the first rows first. If one is missing, all are read. */
+const FIRST_STRINGS = 65_536;
 /** Columns without a name that a header may have beside as many as have one. */
 const MOST_NAMELESS = 256;
 
@@ -48,15 +61,19 @@ export async function sheetTable(
   file: InputFile,
   { sheet: asked, skipLines = 0 }: { sheet?: string | undefined; skipLines?: number | undefined },
 ): Promise<{ sheet: SheetChoice; table: Table }> {
-  const rows: Row[] = [];
   let sheet!: SheetChoice;
   const choose = (chosen: SheetChoice): void => {
     sheet = chosen;
   };
-  for await (const more of sheetRows(file, asked, choose)) {
-    rows.push(...more);
-    if (rows.length >= skipLines + FIRST_ROWS) break;
-  }
+  const beginning = async (options: SheetOptions): Promise<Row[]> => {
+    const rows: Row[] = [];
+    for await (const more of sheetRows(file, asked, choose, options)) {
+      rows.push(...more);
+      if (rows.length >= skipLines + FIRST_ROWS) break;
+    }
+    return rows;
+  };
+  const rows = await beginning({ mostStrings: FIRST_STRINGS }).catch(() => beginning({}));
   if (rows.length === 0) {
     throw new InputError(`the sheet "${sheet.name}" is empty`, {
       file: file.path,
@@ -115,7 +132,7 @@ export async function* sheetRecords(input: OpenedInput, signal?: AbortSignal): A
   const most = Math.max(BATCH_BYTES, LEAST_ROWS * width);
   const { skipLines } = input.csv!.dialect;
   let header = true;
-  for await (const rows of sheetRows(input, input.sheet!.name, () => {}, signal, width)) {
+  for await (const rows of sheetRows(input, input.sheet!.name, () => {}, { signal, width })) {
     for (const row of rows) {
       if (row.number <= skipLines) continue;
       if (!header) add(row);

@@ -113,7 +113,7 @@ export class SheetRows {
     this.#column = r === undefined ? this.#column + 1 : columnOf(r);
     if (!(this.#column < MAX_COLUMNS)) throw new Error(`its row ${this.#row.number} has too many cells`);
     this.#type = attribute('t') ?? 'n';
-    this.#style = Number(attribute('s') ?? 0);
+    this.#style = this.#type === 's' ? 0 : Number(attribute('s') ?? 0);
     this.#value = '';
     this.#inline = null;
     this.#formula = false;
@@ -153,12 +153,11 @@ export class SheetRows {
   #number(value: string): void {
     const { forms, from1904 } = this.workbook;
     const form = forms[this.#style] ?? PLAIN;
-    const number = Number(value);
-    if (form === PLAIN || (!form.date && !form.elapsed && number < 0)) {
+    if (form === PLAIN || (!form.date && !form.elapsed && Number(value) < 0)) {
       this.#put(plainNumber(value), Is.number);
       return;
     }
-    const date = serialText(number, form, from1904);
+    const date = serialText(Number(value), form, from1904);
     this.#put(date ?? plainNumber(value), date === null ? Is.noDay : Is.date);
   }
 

@@ -14,7 +14,8 @@ export class SharedStrings {
   readonly #out = new Output(64 * 1024);
   #ends: number[] = [];
   #bytes = 0;
-  readonly #recent: ({ index: number; text: string } | undefined)[] = new Array(RECENT);
+  readonly #recent: string[] = new Array(RECENT).fill('');
+  readonly #indexes = new Float64Array(RECENT).fill(-1);
   readonly handlers: Handlers;
 
   /** @param maxCell the most UTF-16 code units in a cell */
@@ -36,6 +37,11 @@ export class SharedStrings {
     };
   }
 
+  /** How many strings can be read. */
+  get length(): number {
+    return this.#blocks.length * BLOCK;
+  }
+
   #add(text: string): void {
     this.#out.write(text);
     this.#ends.push(this.#out.length);
@@ -53,13 +59,16 @@ export class SharedStrings {
 
   /** @throws Error if there is no such string */
   get(index: number): string {
-    const recent = this.#recent[index % RECENT];
-    if (recent?.index === index) return recent.text;
+    const place = index % RECENT;
+    if (this.#indexes[place] === index) return this.#recent[place]!;
     const block = this.#blocks[Math.floor(index / BLOCK)];
     const end = block?.ends[index % BLOCK];
     if (end === undefined) throw new Error(`it has no text number ${index}`);
     const text = block!.bytes.toString('utf8', block!.ends[(index % BLOCK) - 1] ?? 0, end);
-    if (text.length < 1024) this.#recent[index % RECENT] = { index, text };
+    if (text.length < 1024) {
+      this.#recent[place] = text;
+      this.#indexes[place] = index;
+    }
     return text;
   }
 }

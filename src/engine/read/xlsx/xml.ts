@@ -139,7 +139,7 @@ export class XmlReader {
   #open(name: string, attributes: () => Record<string, string>): void {
     this.#pending = 0;
     const above = this.#places.at(-1)!;
-    const place = TRANSPARENT.has(name) ? above : above.inside.get(name);
+    const place = above.inside.get(name) ?? (TRANSPARENT.has(name) ? above : undefined);
     if (this.#outside > 0 || place === undefined) {
       this.#outside++;
       return;
