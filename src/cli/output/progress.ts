@@ -35,6 +35,7 @@ export class ImportProgress implements DisplayView {
   /** Processes an event. Returns the line that stays on screen, if the event completes something. */
   apply(event: ImportEvent, columns: number): string | undefined {
     if (event.type === 'plan') {
+      this.#measure = undefined;
       const tone = event.totals.stopped_by === null ? 'good' : 'bad';
       const mark = styleOf(tone, this.styles)(markOf(tone));
       return layout([{ text: planLine(event.totals), rank: 0 }], columns, `${mark} `);

@@ -117,6 +117,7 @@ describe('ImportProgress', () => {
       'planning companies 12,000 rows, 6s left',
       ...(['planning companies  12,000 rows  25%  6s left', 60] as const),
     ],
+    ['planned, and nothing accepted yet', [planning(12_000, 1_000), aPlanEvent()], null, 'starting'],
     [
       'planning stdin: no share and no time are known',
       [planning(12_000, 250, null, null)],
