@@ -15,7 +15,7 @@ import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { ANSWER_AGAIN, askInstead, type Last, lastFor, type Settled } from '../guide/again.js';
 import { askAll, askCompany, askIdentity, invalidLines, planLines } from '../guide/ask.js';
-import { type Inputs, type LookOptions, type Reader, sourcesOf, whileReading } from '../guide/inputs.js';
+import { type Inputs, type LookOptions, sourcesOf, whileReading } from '../guide/inputs.js';
 import * as mappings from '../guide/mapping.js';
 import * as questions from '../guide/questions.js';
 import { unlikeText } from '../guide/shared-types.js';
@@ -40,42 +40,35 @@ export interface Prepared {
   seen?: readonly string[] | undefined;
 }
 
-/** Prompts, which are opened with the first question. */
-type Ask = () => Promise<Prompter>;
-
-const looking = <T>(context: Context, work: (reader: Reader, ask: Ask) => Promise<T>): Promise<T> =>
-  whileReading(context, (reader) => {
-    let prompter: Promise<Prompter> | undefined;
-    return work(reader, () => (prompter ??= openPrompter(context)));
-  });
-
 /**
  * @returns what was answered, or the command line to run instead
  * @throws InterruptedError, NotConfirmedError: nothing was sent, and nothing was written but the answers; InputError;
  * UsageError
  */
-export const guideImport = (line: Line, context: Context): Promise<Prepared | Instead> =>
-  looking(context, (reader, ask) => guided(line, reader, ask, context)).catch((error) =>
-    askInstead(error, context),
-  );
+export async function guideImport(line: Line, context: Context): Promise<Prepared | Instead> {
+  try {
+    const options = await importOptions(line.words, line.flags, context);
+    return await whileReading(options, context, (inputs) => guided(line, options, inputs, context));
+  } catch (error) {
+    return askInstead(error, context);
+  }
+}
 
 async function guided(
   { words: paths, flags }: Line,
-  reader: Reader,
-  ask: Ask,
+  options: ImportOptions,
+  inputs: Inputs,
   context: Context,
 ): Promise<Prepared | Instead> {
-  const options = await importOptions(paths, flags, context);
   const { answered, commands, cwd } = context;
   const nothing = { mapping: null, saved: null, skipsInvalid: false, inputs: [] };
   const plain = { options, start: INPUTS, last: answered && lastFor(nothing, options, commands) };
   const sources = await sourcesOf(paths, context);
-  const inputs = reader(options);
   const isOpen = mappingFiles(flags).length === 0 && answered?.mapping === undefined;
   const beside = isOpen ? mappings.mappingBeside(sources, cwd) : null;
   if (beside !== null) {
     if (await inputs.hasRejects(sources)) return plain;
-    if (await (await ask()).confirm(`Use the mapping in ${beside}?`, true)) {
+    if (await (await openPrompter(context)).confirm(`Use the mapping in ${beside}?`, true)) {
       const argv = commands.argv({ plus: ['--mapping', beside] });
       return { argv, answered: { ...answered, mapping: beside } };
     }
@@ -85,14 +78,14 @@ async function guided(
   await requireService(options, context);
   const own = givenBy(flags);
   const given = { ...own, columns: own.columns || typeof answered?.mapping === 'string' };
-  const { found, mapping } = await settle(inputs, given, ask, context);
+  const { found, mapping } = await settle(inputs, given, context, true);
   const final = mapping === null ? options : await importOptions(paths, flags, context, mapping);
   const isInvalid = found.some(({ rejected }) => rejected > 0) && stopsAtInvalid(final);
   // Who has said how a file is read sees the plan before it is sent.
   const isDone = found.length === 0 || !(given.all || isInvalid || answered?.reading);
   if (mapping === null && isDone) return plain;
   const freeName = (): string => mappings.freeName(sources, cwd);
-  return await finish(final, { mapping, inputs: inputs.opened }, freeName, await ask(), context);
+  return await finish(final, { mapping, inputs: inputs.opened }, freeName, context);
 }
 
 /**
@@ -104,42 +97,41 @@ export const askMapping = (
   options: LookOptions,
   context: Context,
 ): Promise<MappingFile | Instead | null> =>
-  looking(context, async (reader, ask) => {
-    const inputs = reader(options);
+  whileReading(options, context, async (inputs) => {
     if (!(await inputs.open(await sourcesOf(paths, context)))) return null;
-    return (await settle(inputs, givenBy(flags), ask, null)).mapping;
+    return (await settle(inputs, givenBy(flags), context, false)).mapping;
   }).catch((error) => askInstead(error, context));
 
 const stopsAtInvalid = ({ invalid, dryRun }: ImportOptions): boolean => invalid === 'none' && !dryRun;
 
 /**
  * Asks what the inputs leave open.
- * @param context of an import, which has nothing to ask about files without rows; null for a mapping
+ * @param isImport which has nothing to ask about files without rows, and asks of what is new to the state
  * @returns `found`: none without rows; `mapping`: null if nothing was open
  */
 async function settle(
   inputs: Inputs,
   given: questions.Given,
-  ask: Ask,
-  context: Context | null,
+  context: Context,
+  isImport: boolean,
 ): Promise<{ found: Found[]; mapping: MappingFile | null }> {
-  const known = (looks: Found[]) => (context ? withKnown(looks, context) : looks);
+  const known = (looks: Found[]) => (isImport ? withKnown(looks, context) : looks);
   let found = await known(await inputs.looks());
-  if (context && found.every(({ rows }) => rows === 0)) {
+  if (isImport && found.every(({ rows }) => rows === 0)) {
     const unknown = found.find(({ guessed }) => guessed);
     if (unknown) throw new InputError('has no rows', { file: unknown.path });
     return { found: [], mapping: null };
   }
   const identities = questions.identityQuestions(found, given);
   for (const question of identities)
-    await inputs.identify(question.path, await askIdentity(question, await ask()));
+    await inputs.identify(question.path, await askIdentity(question, await openPrompter(context)));
   if (identities.length > 0) found = await known(await inputs.looks());
   const companies = questions.companyQuestions(found);
   // A rule is for all inputs of a kind, so a column of several is asked about once.
   const isCompany = new Map<string, boolean>();
   for (const question of companies) {
     const { path, id, column } = question;
-    const isTheirs = isCompany.get(column) ?? (await askCompany(question, await ask()));
+    const isTheirs = isCompany.get(column) ?? (await askCompany(question, await openPrompter(context)));
     isCompany.set(column, isTheirs);
     if (isTheirs) await inputs.identify(path, { kind: 'users', id, company: column });
   }
@@ -150,7 +142,7 @@ async function settle(
   if (!canShare && (asked > 0 || given.all)) throw mappings.notShared(found);
   // If no mapping can be for all, each file says what it is.
   if (!canShare || asked + asking.length === 0) return { found, mapping: null };
-  const prompter = await ask();
+  const prompter = await openPrompter(context);
   const unlike = found.flatMap((one) => one.unlike.map(unlikeText));
   if (unlike.length > 0) prompter.show(unlike);
   const answers = await askAll(asking, found, { given, prompter });
@@ -190,9 +182,9 @@ async function finish(
   final: ImportOptions,
   settled: Pick<Settled, 'mapping' | 'inputs'>,
   freeName: () => string,
-  ask: Prompter,
   context: Context,
 ): Promise<Prepared> {
+  const ask = await openPrompter(context);
   const found = final.dryRun ? null : await rehearse(final, context);
   if (found) ask.show(planLines(found));
   // An import of nothing else says so itself.

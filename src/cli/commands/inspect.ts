@@ -68,8 +68,7 @@ export const command: Spec = {
 
 /** Opens and scans the inputs as an import would, with a guess where that would ask. */
 const look = (sources: readonly AnySource[], how: LookOptions, isAsked: boolean, context: Context) =>
-  whileReading(context, async (reader) => {
-    const inputs = reader({ ...how, guess: true });
+  whileReading({ ...how, guess: true }, context, async (inputs) => {
     await inputs.open(sources);
     const types: TypedInput[] = [];
     const scanned = await inputs.each((opened, deps) => scan(opened, how.chunkBytes, { ...deps, types }));

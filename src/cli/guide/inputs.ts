@@ -47,11 +47,20 @@ type Identified = { kind: Kind; id: string; company?: string };
 export class Inputs {
   readonly #inputs: { located: Located; opened: OpenedInput }[] = [];
 
+  readonly #pool: Pool;
+  #spool: string | undefined;
+
   constructor(
     readonly options: LookOptions,
-    private readonly how: Reading,
     private readonly context: Context,
-  ) {}
+  ) {
+    this.#pool = new Pool({ threads: Math.min(2, context.cores) });
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.close();
+    if (this.#spool !== undefined) await rm(this.#spool, { recursive: true, force: true });
+  }
 
   get opened(): OpenedInput[] {
     return this.#inputs.map(({ opened }) => opened);
@@ -65,7 +74,7 @@ export class Inputs {
   }
 
   async #add(source: AnySource): Promise<boolean> {
-    const located = await this.how.read(source.path, () => this.how.fetch(source));
+    const located = await this.#read(source.path, () => this.#fetch(source));
     const opening = this.#open(located).catch(async (error: ProfilesError) => {
       const { problem } = error;
       if (problem?.code === 'kind_unknown' || problem?.code === 'no_identifier')
@@ -106,10 +115,10 @@ export class Inputs {
 
   /** Works on one input after the other. */
   async each<T>(work: (opened: OpenedInput, deps: Deps, at: number) => Promise<T>): Promise<T[]> {
-    const { pool, read } = this.how;
+    const pool = this.#pool;
     const done: T[] = [];
     for (const [at, opened] of this.opened.entries())
-      done.push(await read(opened.path, (signal) => work(opened, { pool, signal }, at)));
+      done.push(await this.#read(opened.path, (signal) => work(opened, { pool, signal }, at)));
     return done;
   }
 
@@ -122,7 +131,7 @@ export class Inputs {
     });
     return withSharedTypes(looks, (path, tries) => {
       const opened = this.opened.find((one) => one.path === path)!;
-      return this.how.read(path, (signal) => misfitsIn(opened, tries, signal));
+      return this.#read(path, (signal) => misfitsIn(opened, tries, signal));
     });
   }
 
@@ -133,49 +142,46 @@ export class Inputs {
     };
     const about = { ...options, ...more, ...located, cwd: this.context.cwd, inputs: options.paths };
     const asked = options.guess ? about : { ...about, rejects };
-    return this.how.read(located.path, (signal) => openInput(asked, signal));
+    return this.#read(located.path, (signal) => openInput(asked, signal));
   }
-}
 
-interface Reading {
   /** Makes a private copy of an input that is no file. */
-  fetch(source: AnySource): Promise<Located>;
-  pool: Pool;
-  /** Reads an input: a spinner says which, and a signal ends it. */
-  read<T>(path: string, work: (stop: AbortSignal) => Promise<T>): Promise<T>;
-}
-
-/** Makes inputs that are read with these options. */
-export type Reader = (options: LookOptions) => Inputs;
-
-/** Gives the work what reads inputs, with a spool and threads. */
-export async function whileReading<T>(context: Context, work: (reader: Reader) => Promise<T>): Promise<T> {
-  let spool: string | undefined;
-  const fetch = async (source: AnySource): Promise<Located> => {
-    const { stateDir, timeoutMs } = await context.settings();
+  async #fetch(source: AnySource): Promise<Located> {
+    const { stateDir, timeoutMs } = await this.context.settings();
     const at = ['spool', `inspect-${randomUUID()}`];
     const folder = (): string => {
       try {
-        spool ??= privateFolder(stateDir, ...at);
-        return spool;
+        this.#spool ??= privateFolder(stateDir, ...at);
+        return this.#spool;
       } catch (error) {
         throw error instanceof ProfilesError ? error : notSpooled(source.path, join(stateDir, ...at), error);
       }
     };
-    const fetching = fetchSource(source, folder, sourceDeps(context, timeoutMs));
+    const fetching = fetchSource(source, folder, sourceDeps(this.context, timeoutMs));
     for (;;) {
       const next = await fetching.next(); // progress is not shown: there is a spinner
       if (next.done) return next.value;
-      if (next.value.type === 'warning') context.warn(next.value.message);
+      if (next.value.type === 'warning') this.context.warn(next.value.message);
     }
-  };
-  const pool = new Pool({ threads: Math.min(2, context.cores) });
-  const read: Reading['read'] = (path, of) => waiting(`reading ${safeLine(path)}`, context, of);
+  }
+
+  /** Reads an input: a spinner says which, and a signal ends it. */
+  #read<T>(path: string, work: (stop: AbortSignal) => Promise<T>): Promise<T> {
+    return waiting(`reading ${safeLine(path)}`, this.context, work);
+  }
+}
+
+/** Gives the work the inputs of these options, with a spool and threads. */
+export async function whileReading<T>(
+  options: LookOptions,
+  context: Context,
+  work: (inputs: Inputs) => Promise<T>,
+): Promise<T> {
+  const inputs = new Inputs(options, context);
   try {
-    return await work((options) => new Inputs(options, { fetch, pool, read }, context));
+    return await work(inputs);
   } finally {
-    await pool.close();
-    if (spool !== undefined) await rm(spool, { recursive: true, force: true });
+    await inputs.close();
   }
 }
 

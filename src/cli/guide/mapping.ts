@@ -183,8 +183,7 @@ const MOST_FILES = 10;
 async function eachApart(sources: readonly AnySource[], options: LookOptions, context: Context) {
   const files = sources.filter(({ from }) => from === 'file');
   if (files.length < 2 || files.length < sources.length || files.length > MOST_FILES) return null;
-  return whileReading(context, async (reader) => {
-    const inputs = reader(options);
+  return whileReading(options, context, async (inputs) => {
     if (!(await inputs.open(sources))) return null;
     const found = inputs.opened.map(({ path, kind, idColumn: id, companyIdColumn: company }) => {
       return { path, kind, id, company };
