@@ -25,8 +25,7 @@ import { createReporter } from '../output/reporter.js';
 import { requireHost, tokenFrom } from '../settings/index.js';
 import type { Ended } from './command.js';
 import { importConfirmation, offerOf } from './confirm.js';
-import { checkFilesDiffer } from './import-options.js';
-import { flagsIn, invalidIn, setIn } from './run-flags.js';
+import { checkFilesDiffer, flagsIn, invalidIn, setIn } from './import-options.js';
 
 interface More {
   /** Where the plan of a dry run is saved. */

@@ -6,33 +6,31 @@ import type { Command } from 'commander';
 import type { UsageError } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import { nearest } from '../../engine/util/nearest.js';
-import * as importing from './importing.js';
 import type { Entry, Flags, Group } from './option.js';
 import { describedBy, descriptionOf, entriesOf, spelled, usage, valuesOf } from './option.js';
-import * as others from './others.js';
+import * as table from './table.js';
 import { pair, readBoolean } from './types.js';
 
-export * from './importing.js';
 export * from './option.js';
-export * from './others.js';
+export * from './table.js';
 export { pairEnd } from './types.js';
 
 const LISTS = 'lookups,jobs,runs,history,history company,history user,config list,sandbox list'.split(',');
 
-const { READING, COLUMNS, SELECTING, SENDING, REJECTING, WAITING } = importing;
+const { READING, COLUMNS, SELECTING, SENDING, REJECTING, WAITING, SEND } = table;
 
 /** The groups in the order of help. `*` means every command. */
 const GROUPS: readonly Group[] = [
-  { heading: null, commands: ['*'], options: { ...others.GLOBAL, ...others.FLAGLESS } },
+  { heading: null, commands: ['*'], options: { ...table.GLOBAL, ...table.FLAGLESS } },
   { heading: 'Reading', commands: ['import', 'inspect'], options: { ...READING, ...COLUMNS } },
   { heading: 'Reading', commands: ['import'], options: SELECTING },
   { heading: 'Sending', commands: ['import'], options: { ...SENDING, ...REJECTING, ...WAITING } },
-  { heading: 'Sending', commands: importing.SEND, options: importing.RETRYING },
-  { heading: 'Results', commands: importing.SEND, options: importing.REPORTING },
-  { heading: null, commands: [], options: others.OTHERS },
-  { heading: null, commands: [], options: others.UNLOCK },
-  { heading: 'Results', commands: LISTS, options: { ...others.RESULT, ...others.LISTING } },
-  { heading: null, commands: ['sandbox'], options: others.SANDBOX },
+  { heading: 'Sending', commands: SEND, options: table.RETRYING },
+  { heading: 'Results', commands: SEND, options: table.REPORTING },
+  { heading: null, commands: [], options: table.OTHERS },
+  { heading: null, commands: [], options: table.UNLOCK },
+  { heading: 'Results', commands: LISTS, options: { ...table.RESULT, ...table.LISTING } },
+  { heading: null, commands: ['sandbox'], options: table.SANDBOX },
 ];
 
 export const OPTIONS: readonly Entry[] = GROUPS.flatMap(entriesOf);
@@ -238,13 +236,13 @@ export interface Report {
 
 /** @param below `import.*` of the config file */
 export function reportOf(flags: Flags, below: Flags): Report {
-  const { reportValues, report = null } = valuesOf(importing.REPORTING, { ...below, ...flags });
+  const { reportValues, report = null } = valuesOf(table.REPORTING, { ...below, ...flags });
   const form = flags.json ? 'json' : flags.ndjson ? 'ndjson' : 'text';
   return { form, values: reportValues, page: report };
 }
 
 /** How long to wait: without a limit, at most as long as `--wait` says, or with `--no-wait` not at all. */
 export function waitingIn(flags: Flags): Pick<ImportOptions, 'wait' | 'waitTimeoutMs'> {
-  const { wait } = valuesOf({ wait: importing.WAITING.wait }, flags) as { wait: number | false | null };
+  const { wait } = valuesOf({ wait: table.WAITING.wait }, flags) as { wait: number | false | null };
   return { wait: wait !== false, waitTimeoutMs: wait === false ? null : wait };
 }
