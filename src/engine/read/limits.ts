@@ -19,21 +19,9 @@ export const tooManyColumns = (file: string, line?: number): InputError =>
     hint: 'leave some out of the export; for a CSV, check that its delimiter is the right one',
   });
 
-export const tooManyKeys = (keys: number): string =>
-  `has ${grouped(keys)} keys, more than ${grouped(MOST_COLUMNS)}`;
-
-export const tooManyLevels = (levels: number): string =>
-  `has ${grouped(levels)} levels, more than ${MOST_LEVELS}`;
+export const TOO_MANY_KEYS = `has more than ${grouped(MOST_COLUMNS)} keys`;
+export const TOO_MANY_LEVELS = `has more than ${MOST_LEVELS} levels`;
 
 /** Why a parsed value is rejected, as the rest of a sentence; null if it is not. */
-export function tooDeep(value: unknown): string | null {
-  if (typeof value !== 'object') return null; // most values
-  const levels = levelsOf(value);
-  return levels > MOST_LEVELS ? tooManyLevels(levels) : null;
-}
-
-const BEYOND = /(?<=^| )has ([\d,]+) (keys|levels), more than ([\d,]+)$/;
-
-/** The reason of all rows beyond a limit, without what one of them has; null for other reasons. */
-export const beyondLimit = (reason: string): string | null =>
-  BEYOND.test(reason) ? reason.replace(BEYOND, 'has more than $3 $2') : null;
+export const tooDeep = (value: unknown): string | null =>
+  typeof value === 'object' && levelsOf(value) > MOST_LEVELS ? TOO_MANY_LEVELS : null;

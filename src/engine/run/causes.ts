@@ -6,7 +6,6 @@ import type { CellType, RejectedRow, RejectionCause } from '../model.js';
 import type { Problem } from '../problems.js';
 import {
   BOOLEAN_TYPES,
-  beyondLimit,
   type Converter,
   converterOf,
   hasLostZeros,
@@ -131,9 +130,8 @@ function describe(
   if (cell) rest = rest.replace(`${quoted(cell)} `, '');
   // The type may contain digits, such as those of `number:1.234,56`. They are not values.
   const ofType = cause && ` of type ${cause.type}`;
-  const [value] = (!isCells && !beyondLimit(rest) && VALUE.exec(rest)) || [];
-  rest =
-    beyondLimit(rest) ?? (ofType ? rest.split(ofType).map(withoutValues).join(ofType) : withoutValues(rest));
+  const [value] = (!isCells && !KEEPS_NUMBERS.test(rest) && VALUE.exec(rest)) || [];
+  rest = ofType ? rest.split(ofType).map(withoutValues).join(ofType) : withoutValues(rest);
   const advice = adviceFor(reason, column === input.companyIdColumn);
   if (advice?.code === 'missing_value') rest = 'holds a null marker';
   if (advice?.code === 'zeros_lost') rest = 'has lost the zeros in front';
@@ -221,10 +219,13 @@ const withoutRequest = (reason: string): string => reason.replace(/ \(x-request-
 /** What `withoutValues` removes. */
 const VALUE = /"[^"]{0,61}"|-?\d[\d.eE+-]*/;
 
-/** Removes values, which differ from row to row. The number of cells in a short or long row is kept. */
+/** Reasons with numbers that are kept: those of cells in a short or long row, and limits. */
+const KEEPS_NUMBERS = /cells?, the header has|has more than/;
+
+/** Removes values, which differ from row to row. */
 function withoutValues(text: string): string {
   const quotes = text.replace(/"[^"]{0,61}"/g, '"…"');
-  return /cells?, the header has/.test(quotes) ? quotes : quotes.replace(/-?\d[\d.eE+-]*/g, '…');
+  return KEEPS_NUMBERS.test(quotes) ? quotes : quotes.replace(/-?\d[\d.eE+-]*/g, '…');
 }
 
 interface OtherType {

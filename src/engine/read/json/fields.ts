@@ -13,14 +13,14 @@ import type { ColumnCounter, ColumnTotals } from '../format.js';
 import type { Target } from '../mapping/targets.js';
 import type { OpenedInput, Scan } from '../types.js';
 import { type Evidence, shown } from '../wording.js';
-import type { Value } from './members.js';
+import type { Members } from './members.js';
 import { JSON_TYPES } from './text.js';
 
 /** The most fields to know. Items may have any number of different ones, and memory must not grow with the file. */
 export const MAX_FIELDS = 10_000;
 
 /** Receives each value of an item, accepted or not, with its target and the item's line. */
-export type SeeField = (target: Target, value: Value, line: number) => void;
+export type SeeField = (target: Target, value: Members, line: number) => void;
 
 const [TEXT, INTEGER, NUMBER, NULL] = [0, 1, 2, 4];
 
@@ -45,7 +45,7 @@ export const emptyFieldStats = (): FieldStats => ({
 /** Integers and decimals do not count as different types. */
 const kindOf = (type: number): number => (type === INTEGER ? NUMBER : type);
 
-function addValue(stats: FieldStats, value: Value, line: number): void {
+function addValue(stats: FieldStats, value: Members, line: number): void {
   const { type } = value;
   stats.counts[type]!++;
   if (type === NULL || stats.other !== null) return;
@@ -105,7 +105,7 @@ export class FieldCounter implements ColumnCounter {
     return [...this.#parts.values()];
   }
 
-  #add(target: Target, value: Value, line: number): void {
+  #add(target: Target, value: Members, line: number): void {
     const part = this.#parts.get(target.column) ?? this.#open(target);
     if (part === null) return;
     addValue(part.stats, value, line);

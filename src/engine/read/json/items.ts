@@ -3,7 +3,7 @@ import { METADATA, type Target, targeting } from '../mapping/targets.js';
 import { type Fixed, fixed } from '../text/fours.js';
 import type { OpenedInput } from '../types.js';
 import { MAX_FIELDS } from './fields.js';
-import { COLUMN, ESCAPED, type Members } from './members.js';
+import type { Members } from './members.js';
 import { jsonString, lossIn } from './text.js';
 
 /** A field, as the last item had it. */
@@ -57,19 +57,18 @@ export class Fields {
     this.#start = { next: null };
   }
 
-  /** The field of the next member. @throws SyntaxError for a name that is not valid JSON */
-  of({ names }: Members, at: number, bytes: Buffer): Field {
-    const [start, end] = [names.starts[at]!, names.ends[at]!];
-    if (names.kinds[at] === COLUMN) {
-      this.#columns[start] ??= this.#named(this.columns[start]!);
-      return this.#columns[start];
+  /** The field of a member. @throws SyntaxError for a name that is not valid JSON */
+  of(member: Members): Field {
+    const { bytes, nameStart, nameEnd, column } = member;
+    if (column >= 0) {
+      this.#columns[column] ??= this.#named(this.columns[column]!);
+      return this.#columns[column];
     }
     let field = this.#last.next;
-    if (field === null || !isWritten(field.written, bytes, start, end)) {
-      const text = bytes.toString('utf8', start, end);
-      field = this.#named(names.kinds[at] === ESCAPED ? (JSON.parse(`"${text}"`) as string) : text);
-      if (!isWritten(field.written, bytes, start, end)) {
-        field.written = Buffer.from(bytes.subarray(start, end));
+    if (field === null || !isWritten(field.written, bytes, nameStart, nameEnd)) {
+      field = this.#named(member.name);
+      if (!isWritten(field.written, bytes, nameStart, nameEnd)) {
+        field.written = Buffer.from(bytes.subarray(nameStart, nameEnd));
       }
       this.#last.next = field;
     }

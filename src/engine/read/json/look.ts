@@ -4,12 +4,10 @@ import { BACKSLASH, QUOTE, skipText } from '../text/fours.js';
 const LF = 0x0a;
 const SPACE = 0x20;
 export const COMMA = 0x2c;
-const MINUS = 0x2d;
 export const POINT = 0x2e;
 export const ZERO = 0x30;
 export const NINE = 0x39;
 export const COLON = 0x3a;
-const LETTER_E = 0x65;
 export const OPEN_BRACE = 0x7b;
 export const CLOSE_BRACE = 0x7d;
 export const OPEN_BRACKET = 0x5b;
@@ -20,14 +18,12 @@ export const EXACT_DIGITS = 15;
 
 /** What the last `look` found. One object, because each value has its own. */
 export const seen = {
-  /** Names with a colon, at all depths: a parsed value has fewer if a name appears twice. */
+  /** Names with a colon, at all depths. */
   members: 0,
   /** The deepest nesting. */
   depth: 0,
   /** Line ends. */
   lines: 0,
-  /** Whether the parsed value may lack something that the text has: digits, or half of a character. */
-  isSuspect: false,
 };
 
 export const isSpace = (byte: number | undefined): boolean =>
@@ -46,7 +42,6 @@ export function skipSpace(bytes: Uint8Array, start: number): number {
  */
 export function look(bytes: Uint8Array, view: DataView, start: number, end: number): number {
   let [members, depth, deepest, lines] = [0, 0, 0, 0];
-  let isSuspect = false;
   let after = -1;
   for (let at = start; at < end; at++) {
     const byte = bytes[at]!;
@@ -55,7 +50,7 @@ export function look(bytes: Uint8Array, view: DataView, start: number, end: numb
         const special = bytes[at]!;
         if (special === QUOTE) break;
         if (special === LF) lines++;
-        else if (special === BACKSLASH && isSurrogate(bytes, ++at)) isSuspect = true;
+        else if (special === BACKSLASH) at++;
       }
       if (depth > 0 || at >= end) continue;
       after = at + 1;
@@ -69,18 +64,11 @@ export function look(bytes: Uint8Array, view: DataView, start: number, end: numb
       if (depth > 0) continue;
       after = at + 1;
       break;
-    } else if (byte >= ZERO && byte <= NINE) {
-      const from = at;
-      while (at + 1 < end && isOfNumber(bytes[at + 1]!)) {
-        if ((bytes[++at]! | 0x20) === LETTER_E) isSuspect = true;
-      }
-      if (at - from >= EXACT_DIGITS) isSuspect = true;
     } else if (byte === LF) lines++;
   }
   seen.members = members;
   seen.depth = deepest;
   seen.lines = lines;
-  seen.isSuspect = isSuspect;
   return after;
 }
 
@@ -104,14 +92,3 @@ export const isScalar = (byte: number): boolean =>
 /** Whether a byte ends a scalar, and cannot begin a value. */
 export const isPunctuation = (byte: number): boolean =>
   byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET;
-
-const isOfNumber = (byte: number): boolean =>
-  (byte >= ZERO && byte <= NINE) ||
-  byte === POINT ||
-  (byte | 0x20) === LETTER_E ||
-  byte === 0x2b ||
-  byte === MINUS;
-
-/** Whether an escape may be one of two halves of a character: `ud8…` to `udf…`. */
-const isSurrogate = (bytes: Uint8Array, at: number): boolean =>
-  bytes[at] === 0x75 && (bytes[at + 1]! | 0x20) === 0x64;

@@ -1,5 +1,5 @@
-/** The members of a JSON object as its text has them. A value is parsed only if it is not sent as it is written. */
-import { CellLists, type Rows } from '../rows.js';
+/** The members of a JSON object, one after another, as its text has them. */
+import type { Rows } from '../rows.js';
 import { BACKSLASH, QUOTE, skipText, viewOf } from '../text/fours.js';
 import {
   CLOSE_BRACE,
@@ -8,7 +8,6 @@ import {
   EXACT_DIGITS,
   isPunctuation,
   isScalar,
-  isSpace,
   look,
   NINE,
   OPEN_BRACE,
@@ -28,99 +27,120 @@ const BOOLEAN = 3;
 export const NULL = 4;
 /** Only parsing tells whether these are valid. */
 export const NESTED = 5;
-export const ESCAPED = 6;
+const ESCAPED = 6;
 /** A number that may be written in another way than `String` would. */
 const SPELLED = 7;
 
-/** The kind of a name that is not in the bytes, but the number of a column. */
-export const COLUMN = 8;
-
 const MINUS = 0x2d;
-/** Why the end of an object was not reached: the text ends before it, or is not JSON. */
+/** Why the end of an object or of a value was not reached: the text ends before it, or is not JSON. */
 export const ENDS = -1;
 export const BROKEN = -2;
 
+/** Goes from one member to the next. A value is parsed only if it is not sent as it is written, and at most once. */
 export class Members {
-  /** Names and values in the bytes, without quotes around names. Kinds of names: `TEXT` or `ESCAPED`. */
-  readonly names = new CellLists(64);
-  readonly values = new CellLists(64);
-  /** How many levels nested values have, and names: -1 if the text may have more than the value that is parsed. */
-  levels: number[] = [];
-  nested: number[] = [];
-  /** Names at all depths. */
-  total = 0;
+  bytes: Buffer = Buffer.alloc(0);
+  view = viewOf(this.bytes);
+  /** Where the object must end. */
+  until = 0;
+  /** Where it ends, after its last member; `ENDS` or `BROKEN`. */
+  after = 0;
+  /** Where the name is, without quotes. */
+  nameStart = 0;
+  nameEnd = 0;
+  /** In a row of columns, the column that it names instead. */
+  column = -1;
+  /** The value. Its end may be `ENDS` or `BROKEN`. */
+  start = 0;
+  end = 0;
+  kind = 0;
+  /** Its number in `JSON_TYPES`. */
+  type = 0;
+  /** How many levels a nested value has, and names at all of them. */
+  levels = 0;
+  names = 0;
+  #at = 0;
+  #isFirst = true;
   #isEscaped = false;
+  #isNameEscaped = false;
+  #parsed: unknown;
+  #isChanged = false;
 
-  get length(): number {
-    return this.names.length;
+  open(bytes: Buffer): void {
+    this.bytes = bytes;
+    this.view = viewOf(bytes);
   }
 
-  /**
-   * Finds the members of an object, as far as the text goes.
-   * @returns the offset after the object; `ENDS` or `BROKEN`
-   */
-  scan(bytes: Buffer, view: DataView, start: number, end: number): number {
-    const { names, values } = this;
-    names.length = values.length = this.total = 0;
-    let at = skipSpace(bytes, start + 1);
-    if (bytes[at] === CLOSE_BRACE) return at + 1;
-    while (bytes[at] === QUOTE && at < end) {
-      const nameEnd = this.#textEnd(bytes, view, at, end);
-      if (nameEnd < 0) return nameEnd;
-      names.push(at + 1, nameEnd, this.#isEscaped ? ESCAPED : TEXT);
-      this.total++;
-      at = skipSpace(bytes, nameEnd + 1);
-      if (bytes[at] !== COLON) break;
-      at = skipSpace(bytes, at + 1);
-      if (at >= end) break;
-      at = this.#value(bytes, view, at, end);
-      if (at < 0) return at;
-      if (isSpace(bytes[at])) at = skipSpace(bytes, at);
-      if (bytes[at] === CLOSE_BRACE) return at + 1;
-      if (bytes[at] !== COMMA) break;
+  /** Begins an object. */
+  begin(start: number, until: number): void {
+    this.#at = start + 1;
+    this.#isFirst = true;
+    this.until = until;
+  }
+
+  /** Goes to the next member, as far as the text goes. False if there is none. */
+  next(): boolean {
+    const { bytes, until } = this;
+    if (this.#at < 0) return this.#stop(this.#at);
+    let at = skipSpace(bytes, this.#at);
+    if (bytes[at] === CLOSE_BRACE) return this.#stop(at + 1);
+    if (!this.#isFirst) {
+      if (bytes[at] !== COMMA) return this.#stopAt(at);
       at = skipSpace(bytes, at + 1);
     }
-    return at < end ? BROKEN : ENDS;
+    if (bytes[at] !== QUOTE || at >= until) return this.#stopAt(at);
+    const nameEnd = this.#textEnd(at, until);
+    if (nameEnd < 0) return this.#stop(nameEnd);
+    this.#isFirst = false;
+    this.#isNameEscaped = this.#isEscaped;
+    this.nameStart = at + 1;
+    this.nameEnd = nameEnd;
+    at = skipSpace(bytes, nameEnd + 1);
+    if (bytes[at] !== COLON) return this.#stopAt(at);
+    at = skipSpace(bytes, at + 1);
+    if (at >= until || isPunctuation(bytes[at]!)) return this.#stopAt(at);
+    this.take(at, until);
+    this.#at = this.end;
+    return true;
   }
 
-  /** Takes the cells of a row of columns. */
-  take(bytes: Buffer, view: DataView, { starts, ends, kinds, width }: Rows, number: number): void {
-    const { names, values } = this;
-    names.length = values.length = this.total = 0;
-    for (let column = 0, cell = number * width; column < width; column++, cell++) {
-      const [start, end] = [starts[cell]!, ends[cell]!];
-      if (start === end) continue;
-      names.push(column, column, COLUMN);
-      this.total++;
-      if (kinds[cell] === 0) values.push(start, end, TEXT);
-      else this.#value(bytes, view, skipSpace(bytes, start), end);
-    }
+  #stop(after: number): boolean {
+    this.after = after;
+    return false;
   }
 
-  /** Adds a value. @returns the offset after it; `ENDS` or `BROKEN` */
-  #value(bytes: Buffer, view: DataView, start: number, end: number): number {
+  #stopAt(at: number): boolean {
+    return this.#stop(at < this.until ? BROKEN : ENDS);
+  }
+
+  /** Takes a value. */
+  protected take(start: number, until: number): void {
+    const { bytes } = this;
     const first = bytes[start]!;
     if (first === QUOTE) {
-      const close = this.#textEnd(bytes, view, start, end);
-      this.values.push(start, close + 1, this.#isEscaped ? ESCAPED : TEXT);
-      return close < 0 ? close : close + 1;
+      const close = this.#textEnd(start, until);
+      this.taken(start, close < 0 ? close : close + 1, this.#isEscaped ? ESCAPED : TEXT);
+    } else if (isScalar(first)) {
+      const end = scalarEnd(bytes, start, until);
+      this.taken(start, end, scalarKind(bytes, start, end));
+    } else {
+      this.taken(start, look(bytes, this.view, start, until), NESTED);
+      this.levels = seen.depth;
+      this.names = seen.members;
     }
-    if (!isScalar(first)) {
-      const after = look(bytes, view, start, end);
-      this.levels[this.values.length] = seen.depth;
-      this.nested[this.values.length] = seen.isSuspect ? -1 : seen.members;
-      this.total += seen.members;
-      this.values.push(start, after, NESTED);
-      return after;
-    }
-    if (isPunctuation(first)) return BROKEN;
-    const after = scalarEnd(bytes, start, end);
-    this.values.push(start, after, scalarKind(bytes, start, after));
-    return after;
+  }
+
+  protected taken(start: number, end: number, kind = TEXT): void {
+    this.start = start;
+    this.end = end;
+    this.kind = kind;
+    this.#parsed = undefined;
+    this.#isChanged = false;
   }
 
   /** Where the closing quote of a string is; `ENDS` if there is none, `BROKEN` before a character that must be escaped. */
-  #textEnd(bytes: Buffer, view: DataView, open: number, end: number): number {
+  #textEnd(open: number, end: number): number {
+    const { bytes } = this;
+    const view = this.view;
     this.#isEscaped = false;
     for (let at = skipText(view, open + 1, end); at < end; at = skipText(view, at + 1, end)) {
       const byte = bytes[at]!;
@@ -132,6 +152,73 @@ export class Members {
     }
     return ENDS;
   }
+
+  /** @throws SyntaxError for a name that is not valid JSON */
+  get name(): string {
+    const name = this.bytes.toString('utf8', this.nameStart, this.nameEnd);
+    return this.#isNameEscaped ? (JSON.parse(`"${name}"`) as string) : name;
+  }
+
+  get text(): string {
+    return this.bytes.toString('utf8', this.start, this.end);
+  }
+
+  /** Finds the type of the value. @throws SyntaxError for one that is not valid JSON */
+  parse(): void {
+    if (this.kind < NESTED) this.type = this.kind;
+    else this.set(JSON.parse(this.text));
+  }
+
+  /** Takes another value in its place. */
+  set(value: unknown): void {
+    this.#parsed = value;
+    this.#isChanged = true;
+    this.type = JSON_TYPES.indexOf(jsonTypeOf(value));
+  }
+
+  read(): unknown {
+    this.#parsed ??= this.kind === TEXT ? this.text.slice(1, -1) : JSON.parse(this.text);
+    return this.#parsed;
+  }
+
+  /** How the value is sent; null if it is as written. */
+  sent(): string | null {
+    if (this.kind < NESTED && !this.#isChanged) return null;
+    const value = this.#parsed;
+    if (typeof value === 'string') return jsonString(value);
+    return this.kind === SPELLED && String(value) === this.text ? null : JSON.stringify(value);
+  }
+
+  /** What would be lost of the value; null if nothing. A whole number that is an identifier is sent as it is written. */
+  loss(isId: boolean, rounds: boolean): string | null {
+    if (this.kind < NESTED || (isId && this.kind === SPELLED && isWhole(this.text))) return null;
+    return lossIn(this.text, rounds);
+  }
+}
+
+/** The cells of a row of columns, which are JSON texts. */
+export class RowMembers extends Members {
+  #rows!: Rows;
+  #base = 0;
+
+  beginRow(rows: Rows, number: number): void {
+    this.#rows = rows;
+    this.#base = number * rows.width;
+    this.column = -1;
+  }
+
+  override next(): boolean {
+    const { starts, ends, kinds, width } = this.#rows;
+    while (++this.column < width) {
+      const cell = this.#base + this.column;
+      const [start, end] = [starts[cell]!, ends[cell]!];
+      if (start === end) continue;
+      if (kinds[cell] === 0) this.taken(start, end);
+      else this.take(skipSpace(this.bytes, start), end);
+      return true;
+    }
+    return false;
+  }
 }
 
 /** A member, where its value is. The end is unknown if the text ends in the value. */
@@ -141,26 +228,27 @@ interface Member {
   end: number;
 }
 
-const members = new Members();
-
-/** The first members of an object, as far as the text goes, and what `scan` returns. */
+/** The first members of an object, as far as the text goes, and where it ends, `ENDS` or `BROKEN`. */
 export function membersAt(
   text: Buffer,
   start: number,
   most = Number.POSITIVE_INFINITY,
 ): { found: Member[]; end: number } {
-  const end = members.scan(text, viewOf(text), start, text.length);
-  const { names, values } = members;
-  const found = Array.from({ length: Math.min(values.length, most) }, (_, at) => {
-    const name = text.toString('utf8', names.starts[at], names.ends[at]);
-    const isEscaped = names.kinds[at] === ESCAPED;
-    return { name: isEscaped ? decoded(name) : name, start: values.starts[at]!, end: values.ends[at]! };
-  });
-  return { found, end };
+  const members = new Members();
+  members.open(text);
+  members.begin(start, text.length);
+  const found: Member[] = [];
+  while (members.next()) {
+    const { nameStart, nameEnd, start, end } = members;
+    if (found.length < most)
+      found.push({ name: decoded(text.toString('utf8', nameStart, nameEnd)), start, end });
+  }
+  return { found, end: members.after };
 }
 
 /** A text without its quotes. One that is not JSON is reported by whoever parses the object. */
 export function decoded(name: string): string {
+  if (!name.includes('\\')) return name;
   try {
     return JSON.parse(`"${name}"`) as string;
   } catch {
@@ -204,86 +292,4 @@ function scalarKind(bytes: Buffer, start: number, end: number): number {
   // A double below a millionth is printed with an exponent.
   if (point === from || bytes[end - 1] === ZERO || point === end - 1) return SPELLED;
   return isZero && (point > from + 1 || bytes[point + 1] === ZERO) ? SPELLED : DECIMAL;
-}
-
-/** How many members a parsed value has, at all depths: fewer than its text if a name appears twice. */
-function membersIn(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
-  let members = 0;
-  if (Array.isArray(value)) {
-    for (const one of value) members += membersIn(one);
-    return members;
-  }
-  // Twice as fast as making lists of names and values.
-  for (const name in value) {
-    members++;
-    const member = (value as Record<string, unknown>)[name];
-    if (typeof member === 'object') members += membersIn(member);
-  }
-  return members;
-}
-
-/** The value of the member that is visited. It is parsed at most once, and mostly not at all. */
-export class Value {
-  bytes = Buffer.alloc(0);
-  /** Its number in `JSON_TYPES`. */
-  type = 0;
-  kind = 0;
-  start = 0;
-  end = 0;
-  #parsed: unknown;
-  #isChanged = false;
-
-  /** @throws SyntaxError for a value that is not valid JSON */
-  begin(kind: number, start: number, end: number): void {
-    this.kind = kind;
-    this.start = start;
-    this.end = end;
-    this.#parsed = undefined;
-    this.#isChanged = false;
-    if (kind < NESTED) this.type = kind;
-    else this.set(JSON.parse(this.text));
-  }
-
-  /** How it is sent; null if it is as written. */
-  sent(): string | null {
-    if (this.kind < NESTED && !this.#isChanged) return null;
-    const value = this.#parsed;
-    if (typeof value === 'string') return jsonString(value);
-    return this.kind === SPELLED && String(value) === this.text ? null : JSON.stringify(value);
-  }
-
-  /**
-   * What the parsed value lacks of its text; null if nothing. A whole number that is an identifier is sent as it is written.
-   * @param names how many a nested one has
-   */
-  loss(names: number, isId: boolean, rounds: boolean): string | null {
-    const isWholeValue =
-      this.kind === NESTED
-        ? membersIn(this.read()) === names
-        : this.kind === SPELLED
-          ? this.sent() === null || (isId && isWhole(this.text))
-          : !/\p{Surrogate}/u.test(this.read() as string);
-    return isWholeValue ? null : lossIn(this.text, rounds);
-  }
-
-  /** Takes another value in its place. */
-  set(value: unknown): void {
-    this.#parsed = value;
-    this.#isChanged = true;
-    this.type = JSON_TYPES.indexOf(jsonTypeOf(value));
-  }
-
-  get text(): string {
-    return this.bytes.toString('utf8', this.start, this.end);
-  }
-
-  get isText(): boolean {
-    return this.type === TEXT;
-  }
-
-  read(): unknown {
-    this.#parsed ??= this.kind === TEXT ? this.text.slice(1, -1) : JSON.parse(this.text);
-    return this.#parsed;
-  }
 }

@@ -1,6 +1,6 @@
 /** The items of a batch of JSON, parsed as a whole. */
 import { InputError } from '../../errors.js';
-import { MOST_COLUMNS, MOST_LEVELS, tooManyKeys, tooManyLevels } from '../limits.js';
+import { MOST_COLUMNS, MOST_LEVELS, TOO_MANY_KEYS, TOO_MANY_LEVELS } from '../limits.js';
 import type { Rows } from '../rows.js';
 import { viewOf } from '../text/fours.js';
 import type { OpenedInput } from '../types.js';
@@ -27,8 +27,8 @@ export function recordReader(batch: Rows, input: OpenedInput): (number: number) 
     const text = bytes.toString();
     valueEnd(bytes, viewOf(bytes), 0, bytes.length);
     const { members, depth } = isScalar(bytes[0]!) ? NO_SIZE : seen;
-    const beyond = depth > PARSED_LEVELS ? tooManyLevels(depth) : null;
-    const excess = members > MOST_COLUMNS ? tooManyKeys(members) : beyond;
+    const beyond = depth > PARSED_LEVELS ? TOO_MANY_LEVELS : null;
+    const excess = members > MOST_COLUMNS ? TOO_MANY_KEYS : beyond;
     if (excess !== null) return { text, value: undefined, excess };
     try {
       return { text, value: JSON.parse(text), excess };

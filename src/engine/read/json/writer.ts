@@ -5,18 +5,18 @@ import { type Converter, converterOf, misfit, sentAs } from '../conversion/types
 import type { RowWriter } from '../format.js';
 import { cleaner, type IdentifierCheck } from '../identifier.js';
 import { beginItem, EMPTY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
-import { MOST_COLUMNS, MOST_LEVELS, tooManyKeys, tooManyLevels } from '../limits.js';
+import { MOST_COLUMNS, MOST_LEVELS, TOO_MANY_KEYS, TOO_MANY_LEVELS } from '../limits.js';
 import { METADATA } from '../mapping/targets.js';
 import { inputIdCheck, otherRun, RUN } from '../rejects-rows.js';
 import type { Rows } from '../rows.js';
-import { copy, viewOf, writeFixed } from '../text/fours.js';
+import { copy, writeFixed } from '../text/fours.js';
 import { Output } from '../text/output.js';
 import type { OpenedInput } from '../types.js';
 import { quoted, type Refusal, shown } from '../wording.js';
 import type { SeeField } from './fields.js';
 import { type Field, type Fields, ItemFields } from './items.js';
 import { CLOSE_BRACE, OPEN_BRACE } from './look.js';
-import { Members, memberOf, NESTED, NULL, Value } from './members.js';
+import { Members, NESTED, NULL, RowMembers } from './members.js';
 import { type JsonRecord, recordReader } from './records.js';
 import { isWhole, JSON_TYPES, type JsonType, jsonTypeOf, membersText } from './text.js';
 
@@ -27,9 +27,10 @@ export class JsonWriter implements RowWriter {
   see: SeeField | null = null;
   readonly #input: OpenedInput;
   readonly #fields: ItemFields;
+  /** The members of an item, or the cells of its row; and the members of its metadata. */
   readonly #outer = new Members();
+  readonly #row = new RowMembers();
   readonly #inner = new Members();
-  readonly #value = new Value();
   readonly #head: string;
   readonly #constants: string;
   readonly #constantKeys: ReadonlySet<string>;
@@ -38,14 +39,13 @@ export class JsonWriter implements RowWriter {
   readonly #check: IdentifierCheck;
   readonly #clean: ((text: string) => string) | null;
   // Of the current batch.
-  #bytes!: Buffer<ArrayBuffer>;
-  #view!: DataView;
   #rows!: Rows;
   #refused!: ReadonlyMap<number, string | null>;
   #record!: (number: number) => JsonRecord;
   // Of the current item. The first reason is reported, but all fields are visited, so that the plan knows them.
   #item = 0;
   #line = 0;
+  #keys = 0;
   #reason: Refusal | null = null;
   /** The first thing that would be lost, which is reported instead. */
   #loss: string | null = null;
@@ -67,9 +67,8 @@ export class JsonWriter implements RowWriter {
   begin(batch: Rows): void {
     const { bytes, odd } = batch;
     this.#rows = batch;
-    this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    this.#view = viewOf(bytes);
-    this.#value.bytes = this.#bytes;
+    const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (const members of [this.#outer, this.#row, this.#inner]) members.open(text);
     this.#refused = new Map(odd?.map(({ number, reason }) => [number, reason]));
     this.#record = recordReader(batch, this.#input);
   }
@@ -80,27 +79,16 @@ export class JsonWriter implements RowWriter {
   }
 
   write(number: number, out: Output): Refusal | null {
-    const [start, end] = [this.#rows.starts[number]!, this.#rows.ends[number]!];
-    const outer = this.#outer;
     const refused = this.#refused.get(number);
     if (refused) return refused;
-    if (this.#input.format === 'parquet') outer.take(this.#bytes, this.#view, this.#rows, number);
-    else {
-      if (this.#bytes[start] !== OPEN_BRACE) return this.#unread(number);
-      // Nothing but a brace ends the search for members.
-      const isEnded = this.#bytes[end - 1] === CLOSE_BRACE;
-      if (!isEnded || outer.scan(this.#bytes, this.#view, start, end) !== end) return this.#unread(number);
-    }
-    if (outer.total > MOST_COLUMNS) return tooManyKeys(outer.total);
     const { again } = this.#input;
     if (again) {
-      const run = memberOf(this.#record(number).text, RUN);
-      const other = run === null ? null : otherRun(JSON.parse(run), again.runs);
+      const { value } = this.#record(number);
+      const other = isObject(value) ? otherRun(value[RUN], again.runs) : null;
       if (other !== null) return other;
     }
-    this.#line = this.#rows.lines[number]!;
     try {
-      this.#layOut();
+      if (!this.#layOut(number)) return this.#unread(number);
     } catch (error) {
       if (!(error instanceof SyntaxError)) throw error;
       return this.#unread(number);
@@ -132,33 +120,52 @@ export class JsonWriter implements RowWriter {
     out.write('}');
   }
 
-  /** Finds identifiers and members of an item, or why it cannot be sent. @throws SyntaxError */
-  #layOut(): void {
+  /** Finds identifiers and members of an item, or why it cannot be sent. False if it is not an object. @throws SyntaxError */
+  #layOut(number: number): boolean {
     this.#item++;
+    this.#line = this.#rows.lines[number]!;
     this.#reason = this.#loss = null;
     this.id = this.company = '';
-    this.#body.length = 0;
+    this.#keys = this.#body.length = 0;
     this.#fields.begin();
-    const spread = this.#visit(this.#fields.outer, this.#outer, false);
+    const isRow = this.#input.format === 'parquet';
+    const outer = isRow ? this.#row : this.#outer;
+    if (isRow) this.#row.beginRow(this.#rows, number);
+    else if (!this.#beginItem(number)) return false;
+    const spread = this.#visit(this.#fields.outer, outer, false);
+    if (!isRow && outer.after !== outer.until) return false;
     const { idColumn } = this.#input;
     if (this.id === '') {
       const isThere = this.#fields.outer.had(idColumn, this.#item) !== null;
       this.#reason ??= `${idColumn} is ${isThere ? 'empty' : 'missing'}`;
     }
-    if (spread < 0) return;
-    const { starts, ends } = this.#outer.values;
-    const end = ends[spread]!;
-    if (this.#inner.scan(this.#bytes, this.#view, starts[spread]!, end) !== end) throw new SyntaxError();
-    this.#visit(this.#fields.inner, this.#inner, true);
+    if (spread === null) return true;
+    const inner = this.#inner;
+    inner.begin(...spread);
+    this.#visit(this.#fields.inner, inner, true);
+    return inner.after === inner.until;
   }
 
-  /** Takes the fields of one level. @returns the member whose members are metadata; -1 if there is none */
-  #visit(fields: Fields, members: Members, isInner: boolean): number {
-    const value = this.#value;
-    const { starts, ends, kinds } = members.values;
-    let spread = -1;
-    for (let at = 0; at < members.length; at++) {
-      const field = fields.of(members, at, this.#bytes);
+  /** @returns false for an item that is not in braces */
+  #beginItem(number: number): boolean {
+    const { bytes, starts, ends } = this.#rows;
+    const [start, end] = [starts[number]!, ends[number]!];
+    this.#outer.begin(start, end);
+    return bytes[start] === OPEN_BRACE && bytes[end - 1] === CLOSE_BRACE;
+  }
+
+  /** Takes the fields of one level. @returns where the object is whose members are metadata; null if there is none */
+  #visit(fields: Fields, value: Members, isInner: boolean): [start: number, end: number] | null {
+    let spread: [start: number, end: number] | null = null;
+    while (value.next() && value.end >= 0) {
+      const { kind } = value;
+      // The members of metadata are among those of the item.
+      if (!isInner) this.#keys += kind === NESTED ? 1 + value.names : 1;
+      if (this.#keys > MOST_COLUMNS) {
+        this.#loss = TOO_MANY_KEYS;
+        continue;
+      }
+      const field = fields.of(value);
       const { name, target } = field;
       const { role } = target;
       const isRepeated = field.item === this.#item;
@@ -167,28 +174,25 @@ export class JsonWriter implements RowWriter {
         this.#loss ??= isInner ? `${METADATA}: ${loss}` : loss;
       }
       field.item = this.#item;
-      if (role === 'spread' && this.#bytes[starts[at]!] === OPEN_BRACE) {
-        spread = at;
+      if (role === 'spread' && value.bytes[value.start] === OPEN_BRACE) {
+        spread = [value.start, value.end];
         continue;
       }
-      const kind = kinds[at]!;
-      if (kind === NESTED && members.levels[at]! > MOST_LEVELS) {
-        if (role !== 'ignored') this.#reason ??= `${target.column} ${tooManyLevels(members.levels[at]!)}`;
+      if (kind === NESTED && value.levels > MOST_LEVELS) {
+        if (role !== 'ignored') this.#reason ??= `${target.column} ${TOO_MANY_LEVELS}`;
         continue;
       }
-      value.begin(kind, starts[at]!, ends[at]!);
-      if (kind >= NESTED) {
-        const isId = role === 'id' || role === 'company';
-        const loss = value.loss(members.nested[at]!, isId, this.#input.roundNumbers);
-        if (loss !== null) this.#loss ??= `${isInner ? `${METADATA}.` : ''}${name}: ${loss}`;
-      }
+      value.parse();
+      const loss = value.loss(role === 'id' || role === 'company', this.#input.roundNumbers);
+      if (loss !== null) this.#loss ??= `${isInner ? `${METADATA}.` : ''}${name}: ${loss}`;
       if (isRepeated) continue;
       if (role === 'spread') {
-        if (value.kind !== NULL) this.#reason ??= `${name} is ${article(value.read())}, not an object`;
+        if (kind !== NULL) this.#reason ??= `${name} is ${article(value.read())}, not an object`;
         continue;
       }
       // A value that cleaning emptied is treated like an empty cell.
-      const emptied = this.#clean !== null && value.isText && this.#cleaned(this.#clean);
+      const isText = JSON_TYPES[value.type] === 'string';
+      const emptied = this.#clean !== null && isText && cleaned(value, this.#clean);
       const flat = isInner ? this.#fields.outer.had(name, this.#item) : null;
       if (!emptied && flat?.target.column !== target.column) this.see?.(target, value, this.#line);
       if (role === 'metadata') {
@@ -196,23 +200,14 @@ export class JsonWriter implements RowWriter {
         if (flat !== null && target.key === name && field.key.item === this.#item) {
           this.#reason ??= `${quoted(name)} appears both beside metadata and inside it`;
         }
-        this.#place(field, emptied);
-      } else if (role === 'id' || (role === 'company' && value.kind !== NULL)) this.#identify(field);
+        this.#place(field, value, emptied);
+      } else if (role === 'id' || (role === 'company' && kind !== NULL)) this.#identify(field, value);
     }
     return spread;
   }
 
-  /** Cleans a text. @returns whether that emptied it */
-  #cleaned(clean: (text: string) => string): boolean {
-    const text = this.#value.read();
-    const cleaned = clean(text as string);
-    if (cleaned !== text) this.#value.set(cleaned);
-    return cleaned === '' && text !== '';
-  }
-
   /** Takes the identifier of the item, or that of a user's company. */
-  #identify({ name, target }: Field): void {
-    const value = this.#value;
+  #identify({ name, target }: Field, value: Members): void {
     const number = isNumber(JSON_TYPES[value.type]!) ? value.text : null;
     const identifier = number !== null && isWhole(number) ? number : value.read();
     if (typeof identifier !== 'string') {
@@ -226,8 +221,11 @@ export class JsonWriter implements RowWriter {
   }
 
   /** Adds a member. */
-  #place({ target: { column, key, pinned }, text, key: sent }: Field, emptied: boolean): void {
-    const value = this.#value;
+  #place(
+    { target: { column, key, pinned }, text, key: sent }: Field,
+    value: Members,
+    emptied: boolean,
+  ): void {
     const type = JSON_TYPES[value.type]!;
     if (sent.item === this.#item) this.#reason ??= `two fields both map to the key ${quoted(key!)}`;
     const isConverted = pinned !== null && isConvertible(type, pinned);
@@ -248,7 +246,7 @@ export class JsonWriter implements RowWriter {
     out.reserve(text.length + value.end - value.start);
     out.length = writeFixed(text, out.view, out.length);
     if (json !== null) out.write(json);
-    else out.length = copy(this.#view, value.start, value.end, out.view, out.length);
+    else out.length = copy(value.view, value.start, value.end, out.view, out.length);
   }
 
   /** The JSON of a text of a pinned type. */
@@ -259,6 +257,14 @@ export class JsonWriter implements RowWriter {
     if (json === null) this.#reason ??= misfit(column, text, type, converter);
     return json;
   }
+}
+
+/** Cleans a text. @returns whether that emptied it */
+function cleaned(value: Members, clean: (text: string) => string): boolean {
+  const text = value.read() as string;
+  const cleaned = clean(text);
+  if (cleaned !== text) value.set(cleaned);
+  return cleaned === '' && text !== '';
 }
 
 /** Whether a value is converted like the text of a cell. */
