@@ -76,25 +76,25 @@ describe('keys of a JSON item', () => {
   });
 
   it.each([
-    ['beside each other', item(MOST_COLUMNS + 1), '16,385'],
-    ['in metadata', `{"company_id":"b","metadata":{${members(MOST_COLUMNS)}}}`, '16,386'],
-    ['in a list', `{"company_id":"b","list":[{${members(MOST_COLUMNS + 1)}}]}`, '16,387'],
-  ])('%s: more reject the row', async (_, text, keys) => {
+    ['beside each other', item(MOST_COLUMNS + 1)],
+    ['in metadata', `{"company_id":"b","metadata":{${members(MOST_COLUMNS)}}}`],
+    ['in a list', `{"company_id":"b","list":[{${members(MOST_COLUMNS + 1)}}]}`],
+  ])('%s: more reject the row', async (_, text) => {
     const both = `{"company_id":"a"}\n${text}\n`;
     const { items, reasons } = await readText('more.ndjson', both);
     expect(items).toEqual([{ company_id: 'a' }]);
-    expect(reasons).toEqual([`2: has ${keys} keys, more than 16,384`]);
+    expect(reasons).toEqual(['2: has more than 16,384 keys']);
   });
 
   it('more reject the row also if it is no JSON', async () => {
     const broken = item(MOST_COLUMNS + 1).replace(/}$/, ',}');
     const { items, reasons } = await readText('more.ndjson', `{"company_id":"a"}\n${broken}\n`);
-    expect([items, reasons]).toEqual([[{ company_id: 'a' }], ['2: has 16,385 keys, more than 16,384']]);
+    expect([items, reasons]).toEqual([[{ company_id: 'a' }], ['2: has more than 16,384 keys']]);
   });
 
   it('more reject the row also if it is the only one', async () => {
     const { reasons } = await readText('only.ndjson', `${item(MOST_COLUMNS + 1)}\n`);
-    expect(reasons).toEqual(['1: has 16,385 keys, more than 16,384']);
+    expect(reasons).toEqual(['1: has more than 16,384 keys']);
   });
 
   it('text that is not JSON is named as such, whatever it holds', async () => {
@@ -110,7 +110,7 @@ describe('levels of a value', () => {
     const text = ['a', 'b', 'c'].map((id, n) => `{"company_id":"${id}","x":${nested(MOST_LEVELS + n)}}\n`);
     const { items, reasons } = await readText('deep.ndjson', text.join(''));
     expect(items).toHaveLength(1);
-    expect(reasons).toEqual(['2: x has 65 levels, more than 64', '3: x has 66 levels, more than 64']);
+    expect(reasons).toEqual(['2: x has more than 64 levels', '3: x has more than 64 levels']);
   });
 
   it('a million reject it too', async () => {
@@ -118,12 +118,12 @@ describe('levels of a value', () => {
       'deeper.ndjson',
       `{"company_id":"a"}\n{"company_id":"b","metadata":{"y":${nested(1_000_000)}}}\n`,
     );
-    expect(reasons).toEqual(['2: y has 1,000,000 levels, more than 64']);
+    expect(reasons).toEqual(['2: y has more than 64 levels']);
   });
 
   it('more reject a row also if rows are selected by a text of it that is not JSON', async () => {
     const text = `{"company_id":"a","x":"y"}\n{"company_id":"b","x":"\\q","y":${nested(MOST_LEVELS + 3)}}\n`;
     const { reasons } = await readText('deeper.ndjson', text, { where: [['x', '!=', 'z']] });
-    expect(reasons).toEqual(['2: has 68 levels, more than 64']);
+    expect(reasons).toEqual(['2: has more than 64 levels']);
   });
 });

@@ -15,7 +15,6 @@ import {
   type Schema,
 } from '../../../src/engine/read/index.js';
 import { MOST_LEVELS } from '../../../src/engine/read/limits.js';
-import { grouped } from '../../../src/engine/util/numbers.js';
 import { collected } from '../../support/collected.js';
 import { times } from '../../support/times.js';
 import { writeCsv } from './csv-writer.js';
@@ -205,7 +204,7 @@ describe('the scan', () => {
     'rejects what is nested in %i levels, on every Node',
     async (levels) => {
       const { json, csv } = await readNested(levels);
-      const wrong = `has ${grouped(levels)} levels, more than 64`;
+      const wrong = 'has more than 64 levels';
       expect(json.reasons).toEqual([`1: a ${wrong}`, `2: b ${wrong}`]);
       expect(csv.reasons).toEqual([`2: metadata ${wrong}`]);
       expect(json.items).toEqual([{ company_id: 'c3', metadata: { a: 5 } }]);

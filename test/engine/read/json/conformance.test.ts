@@ -49,7 +49,7 @@ const LOSES: Record<string, RegExp> = {
 /** What becomes of texts about which parsers differ; null: they are sent as they are. */
 const EITHER: [name: RegExp, refusal: RegExp | null][] = [
   [/^i_number_too_big_pos_int/, null],
-  [/500_nested/, /: v has 500 levels, more than 64$/],
+  [/500_nested/, /: v has more than 64 levels$/],
   [/^i_number/, /: v: \S+ cannot be represented exactly as a number; write it in quotes$/],
   [
     /key_lone|[12](?:nd|st)_(?:valid_)?surrogate|incomplete|lonely|invalid_surrogate|inverted|lone_second/,
