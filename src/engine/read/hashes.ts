@@ -1,7 +1,6 @@
 /** Keyed 64-bit hashes of identifiers, items, records and cells: SHA-256 over a key and the text, its first eight bytes. */
 import { createHash, hash } from 'node:crypto';
-import { copy } from './text/fours.js';
-import { Output } from './text/output.js';
+import { copy, Output } from './text/bytes.js';
 
 /** How many bytes of a hash are kept. */
 const KEPT = 8;

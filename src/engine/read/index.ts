@@ -25,11 +25,11 @@ export * from './hashes.js';
 export * from './identifier.js';
 export * from './item-text.js';
 export * from './items.js';
-export * from './limits.js';
 export * from './records.js';
 export * from './rejects-rows.js';
 export * from './sources/spool.js';
 export * from './spare-memory.js';
+export * from './wording.js';
 export * from './written.js';
 /** The reader is loaded when it is needed: most imports have no mapping file. */
 export async function readMappings(
@@ -71,7 +71,6 @@ export {
 export { jsonOfCell } from './mapping/targets.js';
 export { openInput } from './open.js';
 export { scanInput } from './scan.js';
-export { selectIn } from './selection.js';
 export { isArchive, unpackMember } from './sources/archive.js';
 export { expandInput, leftOutOf, type Source } from './sources/expand.js';
 export { type DigestedFile, digestFile, refuseChanged } from './text/source.js';
@@ -83,5 +82,4 @@ export type {
   Scan,
   Schema,
 } from './types.js';
-export { quoted } from './wording.js';
 export { Pool } from './workers/pool.js';

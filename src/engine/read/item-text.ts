@@ -4,7 +4,7 @@ import { Hashes } from './hashes.js';
 import { cleaner } from './identifier.js';
 import { decoded, memberOf, objectMembers } from './json/members.js';
 import { METADATA } from './mapping/targets.js';
-import type { Output } from './text/output.js';
+import type { Output } from './text/bytes.js';
 import type { OpenedInput } from './types.js';
 
 /** Before the identifier. */

@@ -4,7 +4,7 @@ import { formatOf } from './formats.js';
 import { Hashes } from './hashes.js';
 import { type Rows, rejectedRecord, rowOf } from './rows.js';
 import { itemMemory } from './spare-memory.js';
-import { Output } from './text/output.js';
+import { Output } from './text/bytes.js';
 import type { OpenedInput, RejectedRecord, Schema } from './types.js';
 
 /** What is known about each row besides its item. */

@@ -1,6 +1,5 @@
 /** Rows of any format, whole and in order, as they travel from a file to the threads. */
-import { mustEscape } from './text/fours.js';
-import { Output } from './text/output.js';
+import { mustEscape, Output } from './text/bytes.js';
 import type { RejectedRecord } from './types.js';
 import type { Refusal } from './wording.js';
 

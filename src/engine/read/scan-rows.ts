@@ -5,7 +5,7 @@ import { Hashes } from './hashes.js';
 import { isAltered, isOdd, isRounded, trimmed } from './identifier.js';
 import { writeItems } from './items.js';
 import { only, type Rows } from './rows.js';
-import { Output } from './text/output.js';
+import { Output } from './text/bytes.js';
 import type { OpenedInput, RejectedRecord } from './types.js';
 import { addFound, addOne, type Found, noneFound } from './wording.js';
 

@@ -1,5 +1,9 @@
-/** Reasons why a row cannot be sent, and how messages show cells, values, and names. */
+/** Reasons why a row cannot be sent, limits among them, and how messages show cells, values, and names. */
+
+import { InputError } from '../errors.js';
 import type { Cause } from '../model.js';
+import { levelsOf } from '../util/json-object.js';
+import { grouped } from '../util/numbers.js';
 
 /** A cell as evidence, such as one that rules a type out, and its line. */
 export interface Evidence {
@@ -58,3 +62,26 @@ export function list(names: readonly string[]): string {
 
 /** Why a row is rejected: a sentence, and if a column is at fault, which one and why. */
 export type Refusal = string | { reason: string; cause: Cause };
+
+/** The most columns of an input, and keys of an item: as many as a spreadsheet holds. Each column takes some 5 KB of memory. */
+export const MOST_COLUMNS = 16_384;
+/** The most levels of arrays and objects in a value: they are walked and written by recursion. */
+export const MOST_LEVELS = 64;
+
+/** Why a row with more cells than an input may have columns is rejected. They are not counted. */
+export const TOO_WIDE = `has more than ${grouped(MOST_COLUMNS)} cells`;
+
+/** The error for a file with more columns. @param line of its header */
+export const tooManyColumns = (file: string, line?: number): InputError =>
+  new InputError(`has more than ${grouped(MOST_COLUMNS)} columns`, {
+    file,
+    ...(line !== undefined && { line }),
+    hint: 'leave some out of the export; for a CSV, check that its delimiter is the right one',
+  });
+
+export const TOO_MANY_KEYS = `has more than ${grouped(MOST_COLUMNS)} keys`;
+export const TOO_MANY_LEVELS = `has more than ${MOST_LEVELS} levels`;
+
+/** Why a parsed value is rejected, as the rest of a sentence; null if it is not. */
+export const tooDeep = (value: unknown): string | null =>
+  typeof value === 'object' && levelsOf(value) > MOST_LEVELS ? TOO_MANY_LEVELS : null;

@@ -1,6 +1,6 @@
 /** Small files with very many columns, keys, or levels: each is a clear error, before it takes many times its size. */
 import { describe, expect, it } from 'vitest';
-import { MOST_COLUMNS, MOST_LEVELS } from '../../../src/engine/read/limits.js';
+import { MOST_COLUMNS, MOST_LEVELS } from '../../../src/engine/read/wording.js';
 import { workbook } from '../../support/workbook.js';
 import { file, open, read, readText } from './reading.js';
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { CellHasher, MOST_KEYS } from '../../../src/engine/read/cell-hashes.js';
 import { Hashes } from '../../../src/engine/read/hashes.js';
-import { viewOf } from '../../../src/engine/read/text/fours.js';
+import { viewOf } from '../../../src/engine/read/text/bytes.js';
 
 const KEY = Buffer.from('a key of the tests');
 

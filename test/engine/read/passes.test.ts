@@ -14,7 +14,7 @@ import {
   readRows,
   type Schema,
 } from '../../../src/engine/read/index.js';
-import { MOST_LEVELS } from '../../../src/engine/read/limits.js';
+import { MOST_LEVELS } from '../../../src/engine/read/wording.js';
 import { collected } from '../../support/collected.js';
 import { times } from '../../support/times.js';
 import { writeCsv } from './csv-writer.js';

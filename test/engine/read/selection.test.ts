@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Condition } from '../../../src/engine/options/mapping-rules.js';
 import { filteredRows } from '../../../src/engine/read/index.js';
-import { selectIn } from '../../../src/engine/read/selection.js';
+import { selectIn } from '../../../src/engine/read/records.js';
 import { times } from '../../support/times.js';
 import { file, open, read, readText, scanned } from './reading.js';
 

@@ -3,10 +3,10 @@ import { InputError } from '../../errors.js';
 import type { Format } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { formatSize } from '../../util/size.js';
-import { TOO_WIDE, tooManyColumns } from '../limits.js';
 import { givenNames } from '../mapping/identity.js';
 import { HEAD_BYTES, lineEnds } from '../text/head.js';
 import type { InputOptions } from '../types.js';
+import { TOO_WIDE, tooManyColumns } from '../wording.js';
 import {
   type AskedDialect,
   askedDialect,

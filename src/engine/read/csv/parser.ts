@@ -5,10 +5,10 @@
 import { CsvError, parse } from 'csv-parse/sync';
 import { InputError } from '../../errors.js';
 import { formatSize } from '../../util/size.js';
-import { MOST_COLUMNS, TOO_WIDE } from '../limits.js';
 import { type OddRow, type Rows, RowsBuilder } from '../rows.js';
 import { lineEnds } from '../text/head.js';
 import { MAX_RECORD_BYTES, Splitter } from '../text/splitter.js';
+import { MOST_COLUMNS, TOO_WIDE } from '../wording.js';
 import { type Dialect, type Notes, parserOptions } from './dialect.js';
 
 export class DialectSplitter extends Splitter {

@@ -3,7 +3,7 @@ import type { RejectedRow } from '../../model.js';
 import type { Hashes } from '../hashes.js';
 import { TOO_LARGE } from '../items.js';
 import { EXTRA, idBefore, idText, keptColumns, movedBy, OWN_PREFIX, rowHashes } from '../rejects-rows.js';
-import { Output } from '../text/output.js';
+import { Output } from '../text/bytes.js';
 import type { OpenedInput } from '../types.js';
 import { CsvWriter } from './writer.js';
 

@@ -1,8 +1,7 @@
 /** A row of CSV or of a sheet, where its cells are. Odd rows, and cells that options change, are put into own memory. */
 import { cleaner } from '../identifier.js';
 import { CellLists, DOUBLED, type OddRow, type Rows, writeCell } from '../rows.js';
-import { viewOf } from '../text/fours.js';
-import { Output } from '../text/output.js';
+import { Output, viewOf } from '../text/bytes.js';
 import type { OpenedInput } from '../types.js';
 
 /** Shows one row of a batch after another. */

@@ -4,10 +4,10 @@
  * result with csv-parse.
  */
 import type { InputError } from '../../errors.js';
-import { MOST_COLUMNS } from '../limits.js';
 import { CellLists, DOUBLED, ESCAPED, NumberList, type OddRow, type Rows } from '../rows.js';
-import { BACKSLASH, four, mustEscape, QUOTE, skipText, skipTextTo, viewOf } from '../text/fours.js';
+import { BACKSLASH, four, mustEscape, QUOTE, skipText, skipTextTo, viewOf } from '../text/bytes.js';
 import { Splitter } from '../text/splitter.js';
+import { MOST_COLUMNS } from '../wording.js';
 import {
   brokenRow,
   type CsvForm,

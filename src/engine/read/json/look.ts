@@ -1,5 +1,5 @@
 /** Looks at JSON text byte by byte, without parsing it: where values end, and how large they are. */
-import { BACKSLASH, QUOTE, skipText } from '../text/fours.js';
+import { BACKSLASH, QUOTE, skipText } from '../text/bytes.js';
 
 const LF = 0x0a;
 const SPACE = 0x20;

@@ -1,6 +1,6 @@
 /** The members of a JSON object, one after another, as its text has them. */
 import type { Rows } from '../rows.js';
-import { BACKSLASH, QUOTE, skipText, viewOf } from '../text/fours.js';
+import { BACKSLASH, QUOTE, skipText, viewOf } from '../text/bytes.js';
 import {
   CLOSE_BRACE,
   COLON,
@@ -70,11 +70,12 @@ export class Members {
     this.view = viewOf(bytes);
   }
 
-  /** Begins an object. */
-  begin(start: number, until: number): void {
+  /** Begins an object. False for a text that is not in braces. */
+  begin(start: number, until: number): boolean {
     this.#at = start + 1;
     this.#isFirst = true;
     this.until = until;
+    return this.bytes[start] === OPEN_BRACE && this.bytes[until - 1] === CLOSE_BRACE;
   }
 
   /** Goes to the next member, as far as the text goes. False if there is none. */

@@ -2,7 +2,7 @@
 import { UsageError } from '../../errors.js';
 import { type Format, ID_FIELD, KINDS, type Kind } from '../../model.js';
 import type { ArrayBelow } from '../mapping/identity.js';
-import { viewOf } from '../text/fours.js';
+import { viewOf } from '../text/bytes.js';
 import type { Head } from '../text/head.js';
 import type { InputOptions, JsonBody } from '../types.js';
 import { CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, skipSpace, valueEnd } from './look.js';

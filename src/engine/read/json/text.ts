@@ -1,7 +1,6 @@
 /** JSON as text. Strings without escapes are the common case; numbers keep their digits. */
 import { isObject } from '../../util/json-object.js';
-import { tooDeep } from '../limits.js';
-import { quoted } from '../wording.js';
+import { quoted, tooDeep } from '../wording.js';
 
 /** A JSON string literal. */
 export function jsonString(text: string): string {

@@ -1,23 +1,28 @@
 /** Writes JSON items, flat or in the service's shape, as the service expects them (spec: Company, User). */
 import type { CellType } from '../../model.js';
 import { isObject } from '../../util/json-object.js';
-import { type Converter, converterOf, misfit, sentAs } from '../conversion/types.js';
+import { misfit, sentAs } from '../conversion/types.js';
 import type { RowWriter } from '../format.js';
 import { cleaner, type IdentifierCheck } from '../identifier.js';
 import { beginItem, EMPTY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item-text.js';
-import { MOST_COLUMNS, MOST_LEVELS, TOO_MANY_KEYS, TOO_MANY_LEVELS } from '../limits.js';
 import { METADATA } from '../mapping/targets.js';
 import { inputIdCheck, otherRun, RUN } from '../rejects-rows.js';
 import type { Rows } from '../rows.js';
-import { copy, writeFixed } from '../text/fours.js';
-import { Output } from '../text/output.js';
+import { copy, Output, writeFixed } from '../text/bytes.js';
 import type { OpenedInput } from '../types.js';
-import { quoted, type Refusal, shown } from '../wording.js';
+import {
+  MOST_COLUMNS,
+  MOST_LEVELS,
+  quoted,
+  type Refusal,
+  shown,
+  TOO_MANY_KEYS,
+  TOO_MANY_LEVELS,
+} from '../wording.js';
 import type { SeeField } from './fields.js';
-import { type Field, type Fields, ItemFields } from './items.js';
-import { CLOSE_BRACE, OPEN_BRACE } from './look.js';
+import { type Field, type Fields, ItemFields, type JsonRecord, recordReader } from './items.js';
+import { OPEN_BRACE } from './look.js';
 import { Members, NESTED, NULL, RowMembers } from './members.js';
-import { type JsonRecord, recordReader } from './records.js';
 import { isWhole, JSON_TYPES, type JsonType, jsonTypeOf, membersText } from './text.js';
 
 export class JsonWriter implements RowWriter {
@@ -35,7 +40,6 @@ export class JsonWriter implements RowWriter {
   readonly #constants: string;
   readonly #constantKeys: ReadonlySet<string>;
   readonly #empty: string | null;
-  readonly #converters = new Map<CellType, Converter>();
   readonly #check: IdentifierCheck;
   readonly #clean: ((text: string) => string) | null;
   // Of the current batch.
@@ -131,9 +135,9 @@ export class JsonWriter implements RowWriter {
     const isRow = this.#input.format === 'parquet';
     const outer = isRow ? this.#row : this.#outer;
     if (isRow) this.#row.beginRow(this.#rows, number);
-    else if (!this.#beginItem(number)) return false;
+    else if (!outer.begin(this.#rows.starts[number]!, this.#rows.ends[number]!)) return false;
     const spread = this.#visit(this.#fields.outer, outer, false);
-    if (!isRow && outer.after !== outer.until) return false;
+    if (outer.after !== outer.until) return false;
     const { idColumn } = this.#input;
     if (this.id === '') {
       const isThere = this.#fields.outer.had(idColumn, this.#item) !== null;
@@ -141,17 +145,9 @@ export class JsonWriter implements RowWriter {
     }
     if (spread === null) return true;
     const inner = this.#inner;
-    inner.begin(...spread);
+    if (!inner.begin(...spread)) return false;
     this.#visit(this.#fields.inner, inner, true);
     return inner.after === inner.until;
-  }
-
-  /** @returns false for an item that is not in braces */
-  #beginItem(number: number): boolean {
-    const { bytes, starts, ends } = this.#rows;
-    const [start, end] = [starts[number]!, ends[number]!];
-    this.#outer.begin(start, end);
-    return bytes[start] === OPEN_BRACE && bytes[end - 1] === CLOSE_BRACE;
   }
 
   /** Takes the fields of one level. @returns where the object is whose members are metadata; null if there is none */
@@ -222,7 +218,7 @@ export class JsonWriter implements RowWriter {
 
   /** Adds a member. */
   #place(
-    { target: { column, key, pinned }, text, key: sent }: Field,
+    { target: { column, key, pinned }, text, key: sent, converter }: Field,
     value: Members,
     emptied: boolean,
   ): void {
@@ -234,8 +230,12 @@ export class JsonWriter implements RowWriter {
       json = this.#empty;
       if (json === null) return;
     } else if (isConverted) {
-      json = this.#converted(column, String(value.read()), pinned);
-      if (json === null) return;
+      const cell = String(value.read());
+      json = converter!.json(cell);
+      if (json === null) {
+        this.#reason ??= misfit(column, cell, pinned, converter!);
+        return;
+      }
     } else if (pinned !== null && !isOfType(type, pinned)) {
       const reason = `${column}: ${shown(value.read())} is not of type ${pinned}`;
       this.#reason ??= { reason, cause: { column, code: 'type', type: pinned } };
@@ -247,15 +247,6 @@ export class JsonWriter implements RowWriter {
     out.length = writeFixed(text, out.view, out.length);
     if (json !== null) out.write(json);
     else out.length = copy(value.view, value.start, value.end, out.view, out.length);
-  }
-
-  /** The JSON of a text of a pinned type. */
-  #converted(column: string, text: string, type: CellType): string | null {
-    const converter = this.#converters.get(type) ?? converterOf(type)!;
-    this.#converters.set(type, converter);
-    const json = converter.json(text);
-    if (json === null) this.#reason ??= misfit(column, text, type, converter);
-    return json;
   }
 }
 

@@ -6,7 +6,7 @@ import { InputError } from '../../errors.js';
 import { grouped } from '../../util/numbers.js';
 import { jsonString } from '../json/text.js';
 import type { Rows } from '../rows.js';
-import { Output } from '../text/output.js';
+import { Output } from '../text/bytes.js';
 import type { FileColumn, ParquetFile } from './file.js';
 import { readerOf } from './nested.js';
 import { BadValueError, converterOf, isJson, isText, textOf } from './values.js';

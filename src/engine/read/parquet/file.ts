@@ -9,8 +9,8 @@ import {
   type SchemaTree,
 } from 'hyparquet';
 import { InputError } from '../../errors.js';
-import { MOST_COLUMNS, tooManyColumns } from '../limits.js';
 import { openFile, type SourceFile } from '../text/source.js';
+import { MOST_COLUMNS, tooManyColumns } from '../wording.js';
 
 export interface ParquetFile {
   path: string;

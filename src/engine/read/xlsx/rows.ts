@@ -2,9 +2,9 @@
 import { InputError } from '../../errors.js';
 import { plainDialect } from '../csv/dialect.js';
 import type { Header, Table } from '../csv/header.js';
-import { MOST_COLUMNS, tooManyColumns } from '../limits.js';
 import { type Rows, RowsBuilder } from '../rows.js';
 import type { InputFile, OpenedInput, SheetChoice } from '../types.js';
+import { MOST_COLUMNS, tooManyColumns } from '../wording.js';
 import { columnName, decimalSigns, Is, type Row, SheetRows, widthOf } from './sheet.js';
 import { SharedStrings } from './strings.js';
 import { Workbook } from './workbook.js';

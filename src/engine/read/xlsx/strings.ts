@@ -1,5 +1,5 @@
 /** The strings that the cells of a workbook share: a sheet may refer to them in any order. */
-import { Output } from '../text/output.js';
+import { Output } from '../text/bytes.js';
 import { textsIn, unescaped } from './sheet.js';
 import type { Handlers } from './xml.js';
 
