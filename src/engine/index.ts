@@ -71,10 +71,9 @@ export type {
   Summary,
 } from './model.js';
 export type { Bound } from './options/bounds.js';
-export type { Condition } from './options/mapping-rules.js';
+export type { Condition, MappingRules } from './options/mapping-rules.js';
 export type { InvalidBound } from './options.js';
 export type { ColumnRule, Problem, ProblemOf, Warning } from './problems.js';
-export type { MappingRules } from './read/index.js';
 export type { ImportResult } from './run/start.js';
 export type { ProxyEnv } from './service/address.js';
 export type { Answer } from './service/answer.js';

@@ -9,16 +9,7 @@ export * from './cell-hashes.js';
 export { isMarker, readsAsType } from './conversion/guess.js';
 export { decide, sameDecimals } from './conversion/stats.js';
 export { BOOLEAN_TYPES } from './conversion/texts.js';
-export {
-  type Converter,
-  cellType,
-  converterOf,
-  isSameStyle,
-  isStyled,
-  POINT_FOR_THOUSANDS,
-  partsOf,
-  TYPES,
-} from './conversion/types.js';
+export * from './conversion/types.js';
 export { isAfterQuote, isBehindBackslash } from './csv/parser.js';
 export * from './csv/rejected.js';
 export * from './hashes.js';
@@ -54,32 +45,12 @@ export { checkOpened, checkScanned } from './mapping/check-rules.js';
 export { hasIdentifierRule } from './mapping/identity.js';
 export { likeliestCompany, likeliestIds, namedLikeCompanies } from './mapping/likely-names.js';
 export type { MappingFile, MappingSection } from './mapping/mapping-file.js';
-export {
-  factsOf,
-  keyStyle,
-  type Mapping,
-  type MappingRules,
-  mergeRules,
-  NO_RULES,
-  openZones,
-  type SomeRules,
-  typeRules,
-  withMappings,
-  writtenFacts,
-  type Zones,
-} from './mapping/rules.js';
+export * from './mapping/rules.js';
 export { jsonOfCell } from './mapping/targets.js';
 export { openInput } from './open.js';
 export { scanInput } from './scan.js';
 export { isArchive, unpackMember } from './sources/archive.js';
 export { expandInput, leftOutOf, type Source } from './sources/expand.js';
 export { type DigestedFile, digestFile, refuseChanged } from './text/source.js';
-export type {
-  AgainOptions,
-  InputOptions,
-  OpenedInput,
-  RejectedRecord,
-  Scan,
-  Schema,
-} from './types.js';
+export * from './types.js';
 export { Pool } from './workers/pool.js';

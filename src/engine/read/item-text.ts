@@ -2,9 +2,10 @@
 import { ID_FIELD, type Kind, type RejectedRow } from '../model.js';
 import { Hashes } from './hashes.js';
 import { cleaner } from './identifier.js';
-import { decoded, memberOf, objectMembers } from './json/members.js';
+import { look } from './json/look.js';
+import { decoded, objectMembers } from './json/members.js';
 import { METADATA } from './mapping/targets.js';
-import type { Output } from './text/bytes.js';
+import { type Output, viewOf } from './text/bytes.js';
 import type { OpenedInput } from './types.js';
 
 /** Before the identifier. */
@@ -61,20 +62,10 @@ export class MergedHashes {
   }
 }
 
-const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
-
 /** The identifier of an item as it is sent, which is its first member. @param start where the item begins */
 export function idOfItem(items: Buffer, start: number, kind: Kind): string {
-  const open = start + headOf(kind).length;
-  let end = items.indexOf(QUOTE, open + 1);
-  if (!items.subarray(open, end).includes(BACKSLASH)) return items.toString('utf8', open + 1, end);
-  // A quote after an odd number of backslashes belongs to the text.
-  for (; ; end = items.indexOf(QUOTE, end + 1)) {
-    let before = end - 1;
-    while (items[before] === BACKSLASH) before--;
-    if ((end - before) % 2 === 1) return JSON.parse(items.toString('utf8', open, end + 1)) as string;
-  }
+  const at = start + headOf(kind).length;
+  return JSON.parse(items.toString('utf8', at, look(items, viewOf(items), at, items.length))) as string;
 }
 
 /**
@@ -108,23 +99,7 @@ export function textsIn(columns: readonly string[], wanted: readonly string[], o
 
 /** The identifier of a row as it is in the file; empty if it has none. */
 export function idOfOriginal(original: RejectedRow['original'], input: OpenedInput): string {
-  const { columns, idColumn, rules } = input;
-  const text =
-    'cells' in original
-      ? (original.cells[columns.indexOf(idColumn)] ?? '')
-      : (textIn(String(original.item), idColumn) ??
-        textIn(String(original.item), ID_FIELD[input.kind]) ??
-        '');
-  return cleaner(rules)?.(text) ?? text;
-}
-
-/** A string or number in a JSON object. Numbers keep their digits as written. */
-function textIn(json: string, name: string): string | null {
-  try {
-    const text = memberOf(json, name);
-    if (text?.startsWith('"')) return JSON.parse(text) as string;
-    return text !== null && /^-?\d/.test(text) ? text : null;
-  } catch {
-    return null;
-  }
+  const valueIn = valuesIn(input.columns)(original);
+  const text = valueIn(input.idColumn) ?? ('item' in original ? valueIn(ID_FIELD[input.kind]) : null) ?? '';
+  return cleaner(input.rules)?.(text) ?? text;
 }

@@ -268,10 +268,6 @@ export function objectMembers(json: string, most?: number): [name: string, value
   ]);
 }
 
-/** The text of a member's value in a valid JSON object: of the last with that name. Null if there is none. */
-export const memberOf = (json: string, name: string): string | null =>
-  objectMembers(json).findLast(([key]) => key === name)?.[1] ?? null;
-
 function scalarKind(bytes: Buffer, start: number, end: number): number {
   const first = bytes[start]!;
   if (first === 0x74 || first === 0x66 || first === 0x6e) {
