@@ -121,9 +121,11 @@ export class ItemFields {
     // `*=string` is for texts and typed columns. Values of JSON keep their types.
     const rules = { ...whole.rules, infer: whole.rules.infer || whole.format !== 'parquet' };
     const input = { ...whole, rules };
-    const flat = targeting(input);
+    const flat = targeting(input, true);
     // Fields inside `metadata` are never identifiers; as columns they share the names of flat fields.
-    const nested = targeting({ ...input, idColumn: null, companyIdColumn: null });
+    const include = rules.include.filter((column) => column !== METADATA);
+    const inside = { ...rules, include };
+    const nested = targeting({ ...input, rules: inside, idColumn: null, companyIdColumn: null });
     this.outer = new Fields(flat, this.#keys, input.columns);
     this.inner = new Fields((field) => {
       const { role } = flat(field);

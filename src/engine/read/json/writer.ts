@@ -183,7 +183,8 @@ export class JsonWriter implements RowWriter {
       if (loss !== null) this.#loss ??= `${isInner ? `${METADATA}.` : ''}${name}: ${loss}`;
       if (isRepeated) continue;
       if (role === 'spread') {
-        if (kind !== NULL) this.#reason ??= `${name} is ${article(value.read())}, not an object`;
+        if (kind !== NULL && target.key !== null)
+          this.#reason ??= `${name} is ${article(value.read())}, not an object`;
         continue;
       }
       // A value that cleaning emptied is treated like an empty cell.

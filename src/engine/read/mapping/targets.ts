@@ -48,13 +48,14 @@ export interface Mapped {
   again?: Again | undefined;
 }
 
-/** Decides one column at a time, because the fields of JSON items are met one by one. */
-export function targeting({
-  rules,
-  kind,
-  idColumn,
-  companyIdColumn,
-}: Omit<Mapped, 'path'>): (column: string) => Target {
+/**
+ * Decides one column at a time, because the fields of JSON items are met one by one.
+ * @param isItem the columns are fields of items: what `include` names may be inside their `metadata`
+ */
+export function targeting(
+  { rules, kind, idColumn, companyIdColumn }: Omit<Mapped, 'path'>,
+  isItem = false,
+): (column: string) => Target {
   const keys = new Map(rules.map);
   const styled = keyStyle(rules.keys);
   const types = new Map(rules.types);
@@ -72,8 +73,11 @@ export function targeting({
     if (column === companyIdColumn) return as('company', 'company_id', text, 'an identifier');
     if (column.startsWith(OWN_PREFIX)) return left('a column of a rejects file');
     if (exclude.has(column)) return left('excluded');
-    if (include.size > 0 && !include.has(column)) return left('not included');
     const named = keys.get(column);
+    if (include.size > 0 && !include.has(column)) {
+      const isAround = isItem && column === METADATA && named === undefined;
+      return isAround ? as('spread', null, null, 'not included') : left('not included');
+    }
     if (column === METADATA && named === undefined) {
       return as('spread', METADATA, null, 'its members become metadata');
     }

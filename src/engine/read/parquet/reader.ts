@@ -38,7 +38,7 @@ export const parquetFormat: InputFormat<JsonWriter> = {
   counter: (_, writer) => new FieldCounter(writer),
   totals(input) {
     const totals = new JsonTotals('row');
-    const targetOf = targeting(input);
+    const targetOf = targeting(input, true);
     // A column of nulls may be in no item, but belongs in the plan.
     totals.add(
       input.columns.map(

@@ -91,7 +91,7 @@ function oddRows(columns: readonly Column[], first: number, end: number): OddRow
 
 /** The columns, which know how their values go into items. */
 function columnsOf(file: ParquetFile, input: OpenedInput): Column[] {
-  const targetOf = targeting(input);
+  const targetOf = targeting(input, true);
   const missing = EMPTY[input.rules.empty];
   return file.columns.map((column) => {
     const { element } = column.node;
