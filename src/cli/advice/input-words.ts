@@ -97,7 +97,10 @@ export const INPUT_WORDS = {
     const readings = suggestions.map(({ encoding, line }) => {
       return { do: `if the line is "${line}"`, again: { plus: ['--encoding', encoding] } };
     });
-    return ['choose the encoding in which the line reads correctly', ...forOne(path, readings, commands)];
+    // Files of one export have one encoding. If another is UTF-8, the next error says so.
+    const isFirst = !commands.wasTyped('--encoding');
+    const lines = isFirst ? readings : forOne(path, readings, commands);
+    return ['choose the encoding in which the line reads correctly', ...lines];
   },
   bad_dialect: ({ option, value, wrong: why }) => wrong(`--${option}: ${JSON.stringify(value)} ${why}`),
   wrong_format: ({ likely: format }) =>

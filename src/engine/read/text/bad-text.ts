@@ -15,18 +15,21 @@ const MOST_COMMON = 'windows-1252';
 /** The error for a text that ends at a bad byte, on a line. */
 export async function badText(
   { path, encoding }: { path: string; encoding: string },
-  { sentence, bytes, at, isStart, hint }: BadTextError,
+  { sentence, bytes, at, isStart, hint, isWhole }: BadTextError,
   line: number,
 ): Promise<InputError> {
   const kind = isStart ? await kindOfFile(bytes) : null;
   if (kind) return otherKind(path, kind);
   if (hint !== null) return new InputError(sentence, { file: path, line, hint });
-  const suggestions = (await suggestEncodings(bytes, at)).filter((found) => found.encoding !== encoding);
+  const others = (await suggestEncodings(bytes, at)).filter((found) => found.encoding !== encoding);
+  // What is UTF-8 is nothing else, and all of it is.
+  const utf8 = others.filter((found) => found.encoding === 'utf-8');
+  const suggestions = utf8.length > 0 ? utf8 : others;
   const isText = suggestions.length > 0 || !bytes.includes(0);
   const advice = suggestions.map((found) => `as ${found.encoding} the line reads: ${found.line}`).join('\n');
   return new InputError(sentence, {
     file: path,
-    line,
+    ...(!isWhole && { line }),
     hint: isText
       ? advice || 'name the encoding of the file, or export it as UTF-8'
       : 'export it as CSV UTF-8 or JSON',

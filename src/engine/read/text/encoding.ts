@@ -22,6 +22,8 @@ export class BadTextError extends Error {
     readonly isStart: boolean,
     /** Set if the cause is already known. */
     readonly hint: string | null = null,
+    /** Whether no single byte is bad: only the end of the text shows it. */
+    readonly isWhole = false,
   ) {
     super(sentence);
     this.bytes = Buffer.from(bytes);
@@ -118,8 +120,24 @@ async function* decoded(chunks: AsyncIterable<Buffer>, encoding: string): AsyncG
     const sentence = `the byte at offset ${offset + at} is not valid ${encoding}`;
     return new BadTextError(sentence, bytes, at, offset === 0, hint);
   };
+  // Many encodings take nearly any bytes. Set as long as all of them are UTF-8.
+  let utf8 = encoding.startsWith('utf-16') ? null : new TextDecoder('utf-8', { fatal: true });
+  let garbled: BadTextError | null = null;
+  const check = (chunk?: Buffer): void => {
+    try {
+      utf8?.decode(chunk, { stream: chunk !== undefined });
+    } catch {
+      utf8 = null;
+    }
+  };
   for await (const chunk of chunks) {
     let text: string;
+    check(chunk);
+    if (utf8 && !garbled && !isAscii(chunk)) {
+      const sentence = `the text is UTF-8, and would be garbled as ${encoding}`;
+      const at = chunk.findIndex((byte) => byte > 0x7f);
+      garbled = new BadTextError(sentence, chunk, at, false, null, true);
+    }
     try {
       text = decoder.decode(chunk, { stream: true });
     } catch {
@@ -140,6 +158,8 @@ async function* decoded(chunks: AsyncIterable<Buffer>, encoding: string): AsyncG
   } catch {
     throw invalid(Buffer.alloc(0), 0, 'the file may be cut off: export it again');
   }
+  check();
+  if (utf8 && garbled) throw garbled;
 }
 
 /** The valid text at the beginning of a chunk that has an invalid byte, decoded one byte at a time. */

@@ -108,6 +108,24 @@ describe('encodings', () => {
     expect(suggested(error).map(([encoding]) => encoding)).not.toContain('shift_jis');
   });
 
+  it.each([
+    ['a.csv', 'company_id,name\nc1,Zürich – Größe\nc2,plain\n'],
+    ['a.ndjson', '{"company_id":"c1","name":"Zürich"}\n'],
+    ['a.csv', `company_id,name\n${'c1,plain\n'.repeat(200_000)}c2,Zürich\n`],
+  ])('an encoding that takes any bytes does not garble UTF-8: %s', async (name, text) => {
+    const error = await refusal(Buffer.from(text), { encoding: 'windows-1252' }, name);
+    expect(error.message).toBe(`${name}: the text is UTF-8, and would be garbled as windows-1252`);
+    expect(suggested(error)).toEqual([['utf-8', text.split('\n').find((line) => line.includes('ü'))]]);
+  });
+
+  it.each([
+    Buffer.from('company_id,name\nc1,plain\n'),
+    Buffer.from('company_id,name\nc1,S\xc3', 'latin1'),
+    Buffer.from('company_id,name\nc1,M\xc3\xbcller\nc2,M\xfcller\n', 'latin1'),
+  ])('reads text that is ASCII, or not all UTF-8', async (bytes) => {
+    await expect(read(file('a.csv', bytes), { encoding: 'windows-1252' })).resolves.toBeDefined();
+  });
+
   it('UTF-8 that is damaged gets no suggestion', async () => {
     const error = await refusal(Buffer.concat([Buffer.from('company_id\né'), Buffer.from([0xff, 0x41])]));
     expect(error.hint).toMatch(/UTF-8 up to there/);
