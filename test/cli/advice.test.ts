@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { type Changes, type Commands, commandsOf } from '../../src/cli/advice/commands.js';
 import { type Known, nextSteps } from '../../src/cli/advice/next.js';
 import { errorWords, warningText, wordsOf } from '../../src/cli/advice/words.js';
-import { factsOf, inWords } from '../../src/cli/facts/index.js';
+import { factsOf } from '../../src/cli/facts/index.js';
+import { Hearing } from '../../src/cli/facts/session.js';
 import { InputError, StateError, UsageError } from '../../src/engine/errors.js';
 import type { ImportEvent } from '../../src/engine/events.js';
 import type { Summary } from '../../src/engine/model.js';
@@ -131,22 +132,22 @@ test('what to continue with is a command line, also for a run that kept one of i
 });
 
 test('events have the texts, and the summary those of all warnings; nothing else changes', () => {
-  const say = inWords(commands);
+  const hearing = new Hearing({ clock: Date, commands });
   const warning: ImportEvent = {
     type: 'warning',
     message: '"zip" is integer now',
     problem: { code: 'type_changed', column: 'zip', before: 'string' },
   };
   const words = '"zip" is integer now; --type zip=string pins it';
-  expect(say(warning)).toEqual({ type: 'warning', message: words });
+  expect(hearing.tell(warning)).toEqual({ type: 'warning', message: words });
   const notice: ImportEvent = { type: 'notice', message: 'resuming run run-1' };
-  expect(say(notice)).toBe(notice);
+  expect(hearing.tell(notice)).toBe(notice);
   const { next: _, ...summary } = aSummary({
     status: 'stopped',
     resume: 'run-1',
     warnings: [warning.message],
   });
-  expect(say({ type: 'summary', summary })).toMatchObject({
+  expect(hearing.tell({ type: 'summary', summary })).toMatchObject({
     type: 'summary',
     facts: {
       summary: { ...summary, warnings: [words] },

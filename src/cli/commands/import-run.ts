@@ -16,8 +16,8 @@ import type { Scope, State } from '../../engine/state/state.js';
 import { hinted } from '../advice/hint.js';
 import type { Again } from '../advice/next.js';
 import type { Context } from '../context.js';
-import { inWords } from '../facts/index.js';
 import { whyOf } from '../facts/outcome.js';
+import { Hearing } from '../facts/session.js';
 import type { Rehearsal } from '../guide/ask.js';
 import type { Report } from '../options/index.js';
 import { whileWaiting } from '../output/display.js';
@@ -66,10 +66,13 @@ export async function runAndReport(
     confirm: sendsNothing || isConfirmed ? undefined : await importConfirmation(context, pause),
   };
   const paths = options.paths.map((path) => (isWebAddress(path) ? path.replace(/[?#].*$/s, '') : path));
-  const about = { paths, resumed, service: base.service, commands };
-  const report = page === null ? null : await openReport(page, values, about, base.state, context);
+  const about = { paths, resumed, service: base.service };
+  const writePage =
+    page === null ? null : (await import('../output/html/page.js')).reportFile(page, values, context);
+  const heard = new Hearing(context);
+  const writeReport = async (error: unknown): Promise<void> =>
+    writePage?.(await heard.session(about, error, base.state));
   const reporter = createReporter({ ...context, mode: form, reportValues: values });
-  const tell = inWords(commands);
   const knownOf = async (summary: Summary) => {
     const { run, status, rows, not_sent } = summary;
     // A state that is gone may be why the import ended: what it recorded is then left out, not the summary.
@@ -104,8 +107,7 @@ export async function runAndReport(
       let next = await events.next();
       for (; !next.done; next = await events.next()) {
         const { value } = next;
-        const event = tell(value, value.type === 'summary' ? await knownOf(value.summary) : undefined);
-        report?.hear(event);
+        const event = heard.tell(value, value.type === 'summary' ? await knownOf(value.summary) : undefined);
         const isSeen = value.type === 'warning' && seen.includes(value.message);
         if (!isSeen) await reporter.report(event);
         if (reporter.lost()) output.abort(reporter.lost());
@@ -128,28 +130,14 @@ export async function runAndReport(
       // If `apply` begins again, nothing has been planned by then.
       const isUnreported = ['report_file', 'plan_begun', 'run_not_unfinished'].includes(code ?? '');
       // If both fail, the error of the import is thrown, and the other one becomes a warning.
-      if (!isUnreported) await report?.end(error).catch((lost) => context.warn((lost as Error).message));
+      if (!isUnreported) await writeReport(error).catch((lost) => context.warn((lost as Error).message));
       throw error;
     });
-    await report?.end(null);
+    await writeReport(null);
     return ended;
   } finally {
     await reporter.close();
   }
-}
-
-/** What hears an import, and writes a page at its end: `failure` is the error that ended it early, or null. */
-async function openReport(
-  name: string,
-  values: boolean,
-  about: Parameters<typeof import('../facts/session.js').recordSession>[1],
-  state: State,
-  context: Context,
-) {
-  const { recordSession, reportFile } = await import('../output/html/page.js');
-  const write = reportFile(name, values, context);
-  const { hear, session } = recordSession(context.clock, about);
-  return { hear, end: async (failure: unknown) => write(await session(failure, state)) };
 }
 
 /** Plans without a lock, and leaves no trace. @throws UsageError; InputError; InterruptedError */

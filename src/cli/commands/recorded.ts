@@ -17,6 +17,7 @@ import { hinted, inOneLine } from '../advice/hint.js';
 import { errorWords, LIST_RUNS } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { type Facts, factsOf } from '../facts/index.js';
+import { storedSession } from '../facts/session.js';
 import { usage } from '../options/index.js';
 import { resolveSettings, type Settings, stateName } from '../settings/index.js';
 
@@ -151,7 +152,7 @@ export type Loaded = Awaited<ReturnType<typeof loaded>>;
  * @throws UsageError for the file; the function: OutputError
  */
 export async function reportWriter(name: string, values: boolean, state: State, context: Context) {
-  const { reportFile, storedSession } = await import('../output/html/page.js');
+  const { reportFile } = await import('../output/html/page.js');
   const write = reportFile(name, values, context);
   return async ({ run, requests, facts, next }: Loaded): Promise<void> => {
     const about = { now: context.clock.now(), facts, requests, next };

@@ -3,10 +3,8 @@ import type { ImportEvent } from '../../engine/events.js';
 import { type Plan, type RejectionCause, type RunJob, rangesIn, type Summary } from '../../engine/model.js';
 import { failureReason, isFinal } from '../../engine/service/names.js';
 import { count } from '../../engine/util/numbers.js';
-import type { Commands } from '../advice/commands.js';
-import { inOneLine } from '../advice/hint.js';
 import { type Known, nextSteps } from '../advice/next.js';
-import { warningText, wordsOf } from '../advice/words.js';
+import { wordsOf } from '../advice/words.js';
 import type { Recorded, Text } from './outcome.js';
 import * as outcome from './outcome.js';
 
@@ -113,30 +111,6 @@ export type Told =
   | Exclude<ImportEvent, { type: 'summary' | 'warning' }>
   | ({ type: 'warning' } & Warned)
   | { type: 'summary'; facts: Facts };
-
-/** Puts the events of one import into words. */
-export function inWords(
-  commands: Commands,
-): (event: ImportEvent, known?: Omit<Known, 'commands'> & Pick<Heard, 'requests'>) => Told {
-  let plan: Plan | null = null;
-  const warnings: Warned[] = [];
-  return (event, { requests = [], ...known } = { failed: [] }) => {
-    if (event.type === 'plan') plan = event.plan;
-    if (event.type === 'summary') {
-      return {
-        type: 'summary',
-        facts: factsOf(event.summary, { commands, ...known }, { plan, warnings, requests }),
-      };
-    }
-    if (event.type !== 'warning') return event;
-    const text = warningText(event, commands);
-    const message = inOneLine(text);
-    const { isKnown } = event;
-    const warned = { message, ...(text !== message && { text }), ...(isKnown && { isKnown }) };
-    warnings.push(warned);
-    return { type: 'warning', ...warned };
-  };
-}
 
 /** The summary with its next commands. Causes are without their example cells. */
 export function documentOf({ summary, next, resume }: Facts): Record<string, unknown> {

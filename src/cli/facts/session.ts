@@ -1,6 +1,7 @@
 /** What a page says about a run, from the events of an import or from what the state recorded. */
 
 import { ProfilesError } from '../../engine/errors.js';
+import type { ImportEvent } from '../../engine/events.js';
 import { placeOf, type RequestRecord } from '../../engine/model/requests.js';
 import { type Plan, type RunStatus, rangesIn, type Summary } from '../../engine/model.js';
 import { failureReason, isFinal, isShort } from '../../engine/service/names.js';
@@ -8,9 +9,10 @@ import type { StoredRun } from '../../engine/state/runs.js';
 import type { State } from '../../engine/state/state.js';
 import { count } from '../../engine/util/numbers.js';
 import type { Commands } from '../advice/commands.js';
-import type { Step } from '../advice/next.js';
-import { errorWords } from '../advice/words.js';
-import type { Facts, Told } from './index.js';
+import { inOneLine } from '../advice/hint.js';
+import type { Known, Step } from '../advice/next.js';
+import { errorWords, warningText } from '../advice/words.js';
+import { type Facts, factsOf, type Heard, type Told, type Warned } from './index.js';
 import { namesIn, type Text, Texts, type Tone, toneOf } from './outcome.js';
 import TEXTS from './texts.json' with { type: 'json' };
 
@@ -47,46 +49,69 @@ export interface Session {
 /** The maximum number of retries that are drawn. */
 const MOST_WAITS = 10_000;
 
-/** Hears the events of an import. `session`: what they tell, and the error that ended it early, or null. */
-export function recordSession(
-  clock: { now(): number },
-  { service, commands, ...about }: Pick<Session, 'service' | 'paths' | 'resumed'> & { commands: Commands },
-) {
-  const startedAt = clock.now();
-  const waits = new Map<number, Span[]>();
-  let retries = 0;
-  let planned: Plan | null = null;
-  let facts: Facts | null = null;
-  const hear = (event: Told): void => {
-    if (event.type === 'plan') planned = event.plan;
-    else if (event.type === 'summary') facts = event.facts;
-    else if (event.type === 'retry' && retries++ < MOST_WAITS) {
+/** What was heard of an import: puts its events into words, and says at its end what a page shows. */
+export class Hearing {
+  readonly #startedAt: number;
+  readonly #warnings: Warned[] = [];
+  readonly #waits = new Map<number, Span[]>();
+  #retries = 0;
+  #plan: Plan | null = null;
+  #facts: Facts | null = null;
+
+  constructor(private readonly context: { clock: { now(): number }; commands: Commands }) {
+    this.#startedAt = context.clock.now();
+  }
+
+  /** @param known with a summary */
+  tell(
+    event: ImportEvent,
+    { requests = [], ...known }: Omit<Known, 'commands'> & Pick<Heard, 'requests'> = { failed: [] },
+  ): Told {
+    const { clock, commands } = this.context;
+    if (event.type === 'plan') this.#plan = event.plan;
+    if (event.type === 'retry' && this.#retries++ < MOST_WAITS) {
       const from = clock.now();
-      waits.set(event.request, [...(waits.get(event.request) ?? []), [from, from + event.delay_ms]]);
+      const before = this.#waits.get(event.request) ?? [];
+      this.#waits.set(event.request, [...before, [from, from + event.delay_ms]]);
     }
-  };
-  const session = async (error: unknown, state: State): Promise<Session> => {
-    const now = clock.now();
+    if (event.type === 'summary') {
+      const heard = { plan: this.#plan, warnings: this.#warnings, requests };
+      this.#facts = factsOf(event.summary, { commands, ...known }, heard);
+      return { type: 'summary', facts: this.#facts };
+    }
+    if (event.type !== 'warning') return event;
+    const text = warningText(event, commands);
+    const message = inOneLine(text);
+    const { isKnown } = event;
+    const warned = { message, ...(text !== message && { text }), ...(isKnown && { isKnown }) };
+    this.#warnings.push(warned);
+    return { type: 'warning', ...warned };
+  }
+
+  /** @param error that ended it early, or null */
+  async session(
+    { service, ...about }: Pick<Session, 'service' | 'paths' | 'resumed'>,
+    error: unknown,
+    state: State,
+  ): Promise<Session> {
+    const now = this.context.clock.now();
+    const facts = this.#facts;
     const { summary, next = [] } = facts ?? {};
     const run = summary?.run ?? null;
-    const plan = summary?.plan ?? planned;
+    const plan = summary?.plan ?? this.#plan;
     const requests = run === null ? [] : await state.requests.of(run);
-    for (const [request, all] of waits)
-      waits.set(
-        request,
-        all.map(([from, end]): Span => [from, Math.min(end, now)]),
-      );
+    const cut = (all: Span[]): Span[] => all.map(([from, end]) => [from, Math.min(end, now)]);
+    const texts = new Texts(namesIn(plan), requests);
     return {
-      ...{ ...about, now, run, facts, plan, requests, startedAt, next, stored: false },
+      ...{ ...about, now, run, facts, plan, requests, startedAt: this.#startedAt, next, stored: false },
       service: summary ?? service,
       paths: (summary ?? plan)?.files.map(({ path }) => path) ?? about.paths,
       status: summary?.status ?? 'stopped',
       seen: run === null ? new Map() : await seenOf(state, run),
-      waits,
-      failure: error === null ? null : failureOf(error, commands, new Texts(namesIn(plan), requests)),
+      waits: new Map([...this.#waits].map(([request, all]) => [request, cut(all)])),
+      failure: error === null ? null : failureOf(error, this.context.commands, texts),
     };
-  };
-  return { hear, session };
+  }
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

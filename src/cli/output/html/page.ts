@@ -16,8 +16,6 @@ import { safeLine, writeOut } from '../terminal.js';
 import { CSS, code, facets, foreign, Html, html, type Part, quiet, section, tag } from './markup.js';
 import { SECTIONS } from './sections.js';
 
-export { recordSession, storedSession } from '../../facts/session.js';
-
 /** The start of every report. A file that begins with it is recognized as a report. */
 const FIRST_LINES =
   '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n<meta name="generator" content="profiles report">\n';
