@@ -27,11 +27,16 @@ const BOOLEAN = 3;
 export const NULL = 4;
 /** Only parsing tells whether these are valid. */
 export const NESTED = 5;
+/** A text with an escape that `JSON.stringify` may write in another way. */
 const ESCAPED = 6;
 /** A number that may be written in another way than `String` would. */
 const SPELLED = 7;
 
 const MINUS = 0x2d;
+/** What follows a backslash in the escapes that `JSON.stringify` writes like this, too. */
+const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
+  '"\\bfnrt'.includes(String.fromCharCode(byte)) ? 1 : 0,
+);
 /** Why the end of an object or of a value was not reached: the text ends before it, or is not JSON. */
 export const ENDS = -1;
 export const BROKEN = -2;
@@ -60,10 +65,14 @@ export class Members {
   names = 0;
   #at = 0;
   #isFirst = true;
+  /** Of the text that was read last: whether it has escapes, and whether some may be written in another way. */
   #isEscaped = false;
+  #isRespelled = false;
   #isNameEscaped = false;
+  #text: string | null = null;
   #parsed: unknown;
   #isChanged = false;
+  #json: string | null = null;
 
   open(bytes: Buffer): void {
     this.bytes = bytes;
@@ -119,7 +128,7 @@ export class Members {
     const first = bytes[start]!;
     if (first === QUOTE) {
       const close = this.#textEnd(start, until);
-      this.taken(start, close < 0 ? close : close + 1, this.#isEscaped ? ESCAPED : TEXT);
+      this.taken(start, close < 0 ? close : close + 1, this.#isRespelled ? ESCAPED : TEXT);
     } else if (isScalar(first)) {
       const end = scalarEnd(bytes, start, until);
       this.taken(start, end, scalarKind(bytes, start, end));
@@ -134,22 +143,24 @@ export class Members {
     this.start = start;
     this.end = end;
     this.kind = kind;
+    this.#text = null;
     this.#parsed = undefined;
     this.#isChanged = false;
+    this.#json = null;
   }
 
   /** Where the closing quote of a string is; `ENDS` if there is none, `BROKEN` before a character that must be escaped. */
   #textEnd(open: number, end: number): number {
     const { bytes } = this;
     const view = this.view;
-    this.#isEscaped = false;
+    this.#isEscaped = this.#isRespelled = false;
     for (let at = skipText(view, open + 1, end); at < end; at = skipText(view, at + 1, end)) {
       const byte = bytes[at]!;
       if (byte === QUOTE) return at;
       if (byte < 0x20) return BROKEN;
       if (byte !== BACKSLASH) continue;
       this.#isEscaped = true;
-      at++;
+      if (IS_PLAIN[bytes[++at]!] !== 1) this.#isRespelled = true;
     }
     return ENDS;
   }
@@ -161,7 +172,8 @@ export class Members {
   }
 
   get text(): string {
-    return this.bytes.toString('utf8', this.start, this.end);
+    this.#text ??= this.bytes.toString('utf8', this.start, this.end);
+    return this.#text;
   }
 
   /** Finds the type of the value. @throws SyntaxError for one that is not valid JSON */
@@ -174,11 +186,13 @@ export class Members {
   set(value: unknown): void {
     this.#parsed = value;
     this.#isChanged = true;
+    this.#json = null;
     this.type = JSON_TYPES.indexOf(jsonTypeOf(value));
   }
 
   read(): unknown {
-    this.#parsed ??= this.kind === TEXT ? this.text.slice(1, -1) : JSON.parse(this.text);
+    const { text, kind } = this;
+    this.#parsed ??= kind === TEXT && !text.includes('\\') ? text.slice(1, -1) : JSON.parse(text);
     return this.#parsed;
   }
 
@@ -186,14 +200,20 @@ export class Members {
   sent(): string | null {
     if (this.kind < NESTED && !this.#isChanged) return null;
     const value = this.#parsed;
-    if (typeof value === 'string') return jsonString(value);
-    return this.kind === SPELLED && String(value) === this.text ? null : JSON.stringify(value);
+    this.#json ??= typeof value === 'string' ? jsonString(value) : JSON.stringify(value);
+    return this.#json === this.text ? null : this.#json;
   }
 
   /** What would be lost of the value; null if nothing. A whole number that is an identifier is sent as it is written. */
   loss(isId: boolean, rounds: boolean): string | null {
-    if (this.kind < NESTED || (isId && this.kind === SPELLED && isWhole(this.text))) return null;
-    return lossIn(this.text, rounds);
+    if (this.kind < NESTED) return null;
+    const { kind, text } = this;
+    if (isId && kind === SPELLED && isWhole(text)) return null;
+    const isWholeValue =
+      kind === ESCAPED
+        ? !/\p{Surrogate}/u.test(this.read() as string)
+        : this.sent() === null && !text.includes('\\u');
+    return isWholeValue ? null : lossIn(text, rounds);
   }
 }
 
