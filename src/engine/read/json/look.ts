@@ -1,12 +1,13 @@
-/** Looks at JSON text byte by byte, without parsing it: where values end, and how large they are. */
+/** Looks at JSON text byte by byte, without parsing it: where values end, what they are, and how large. */
 import { BACKSLASH, QUOTE, skipText } from '../text/bytes.js';
 
 const LF = 0x0a;
 const SPACE = 0x20;
+const MINUS = 0x2d;
 export const COMMA = 0x2c;
-export const POINT = 0x2e;
-export const ZERO = 0x30;
-export const NINE = 0x39;
+const POINT = 0x2e;
+const ZERO = 0x30;
+const NINE = 0x39;
 export const COLON = 0x3a;
 export const OPEN_BRACE = 0x7b;
 export const CLOSE_BRACE = 0x7d;
@@ -14,7 +15,20 @@ export const OPEN_BRACKET = 0x5b;
 export const CLOSE_BRACKET = 0x5d;
 
 /** Any number with this many digits is exact in a double. */
-export const EXACT_DIGITS = 15;
+const EXACT_DIGITS = 15;
+
+/** What a value is. The first are valid JSON, written as `JSON.stringify` would, and numbered like `JSON_TYPES`. */
+export const TEXT = 0;
+const INTEGER = 1;
+const DECIMAL = 2;
+const BOOLEAN = 3;
+export const NULL = 4;
+/** Only parsing tells whether these are valid. */
+export const NESTED = 5;
+/** A text with an escape that `JSON.stringify` may write in another way. */
+export const ESCAPED = 6;
+/** A number that may be written in another way than `String` would. */
+export const SPELLED = 7;
 
 /** What the last `look` found. One object, because each value has its own. */
 export const seen = {
@@ -92,3 +106,27 @@ export const isScalar = (byte: number): boolean =>
 /** Whether a byte ends a scalar, and cannot begin a value. */
 export const isPunctuation = (byte: number): boolean =>
   byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET;
+
+/** The kind of a number or word. */
+export function scalarKind(bytes: Buffer, start: number, end: number): number {
+  const first = bytes[start]!;
+  if (first === 0x74 || first === 0x66 || first === 0x6e) {
+    const word = bytes.toString('latin1', start, end);
+    if (word === 'null') return NULL;
+    return word === 'true' || word === 'false' ? BOOLEAN : SPELLED;
+  }
+  const from = first === MINUS ? start + 1 : start;
+  let point = 0;
+  for (let at = from; at < end; at++) {
+    const byte = bytes[at]!;
+    if (byte >= ZERO && byte <= NINE) continue;
+    if (byte !== POINT || point > 0) return SPELLED;
+    point = at;
+  }
+  if (end === from || end - from > EXACT_DIGITS) return SPELLED;
+  const isZero = bytes[from] === ZERO;
+  if (point === 0) return isZero && (end - from > 1 || from > start) ? SPELLED : INTEGER;
+  // A double below a millionth is printed with an exponent.
+  if (point === from || bytes[end - 1] === ZERO || point === end - 1) return SPELLED;
+  return isZero && (point > from + 1 || bytes[point + 1] === ZERO) ? SPELLED : DECIMAL;
+}

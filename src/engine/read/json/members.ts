@@ -5,34 +5,21 @@ import {
   CLOSE_BRACE,
   COLON,
   COMMA,
-  EXACT_DIGITS,
+  ESCAPED,
   isPunctuation,
   isScalar,
   look,
-  NINE,
+  NESTED,
   OPEN_BRACE,
-  POINT,
+  SPELLED,
   scalarEnd,
+  scalarKind,
   seen,
   skipSpace,
-  ZERO,
+  TEXT,
 } from './look.js';
 import { isWhole, JSON_TYPES, jsonString, jsonTypeOf, lossIn } from './text.js';
 
-/** What a value is. The first are valid JSON, written as `JSON.stringify` would, and numbered like `JSON_TYPES`. */
-const TEXT = 0;
-const INTEGER = 1;
-const DECIMAL = 2;
-const BOOLEAN = 3;
-export const NULL = 4;
-/** Only parsing tells whether these are valid. */
-export const NESTED = 5;
-/** A text with an escape that `JSON.stringify` may write in another way. */
-const ESCAPED = 6;
-/** A number that may be written in another way than `String` would. */
-const SPELLED = 7;
-
-const MINUS = 0x2d;
 /** What follows a backslash in the escapes that `JSON.stringify` writes like this, too. */
 const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
   '"\\bfnrt'.includes(String.fromCharCode(byte)) ? 1 : 0,
@@ -286,27 +273,4 @@ export function objectMembers(json: string, most?: number): [name: string, value
     name,
     bytes.toString('utf8', start, end),
   ]);
-}
-
-function scalarKind(bytes: Buffer, start: number, end: number): number {
-  const first = bytes[start]!;
-  if (first === 0x74 || first === 0x66 || first === 0x6e) {
-    const word = bytes.toString('latin1', start, end);
-    if (word === 'null') return NULL;
-    return word === 'true' || word === 'false' ? BOOLEAN : SPELLED;
-  }
-  const from = first === MINUS ? start + 1 : start;
-  let point = 0;
-  for (let at = from; at < end; at++) {
-    const byte = bytes[at]!;
-    if (byte >= ZERO && byte <= NINE) continue;
-    if (byte !== POINT || point > 0) return SPELLED;
-    point = at;
-  }
-  if (end === from || end - from > EXACT_DIGITS) return SPELLED;
-  const isZero = bytes[from] === ZERO;
-  if (point === 0) return isZero && (end - from > 1 || from > start) ? SPELLED : INTEGER;
-  // A double below a millionth is printed with an exponent.
-  if (point === from || bytes[end - 1] === ZERO || point === end - 1) return SPELLED;
-  return isZero && (point > from + 1 || bytes[point + 1] === ZERO) ? SPELLED : DECIMAL;
 }

@@ -21,8 +21,8 @@ import {
 } from '../wording.js';
 import type { SeeField } from './fields.js';
 import { type Field, type Fields, ItemFields, type JsonRecord, recordReader } from './items.js';
-import { OPEN_BRACE } from './look.js';
-import { Members, NESTED, NULL, RowMembers } from './members.js';
+import { NESTED, NULL, OPEN_BRACE } from './look.js';
+import { Members, RowMembers } from './members.js';
 import { isWhole, JSON_TYPES, type JsonType, jsonTypeOf, membersText } from './text.js';
 
 export class JsonWriter implements RowWriter {
