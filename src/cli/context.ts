@@ -6,7 +6,8 @@
 
 import type { Readable } from 'node:stream';
 import { setFlagsFromString } from 'node:v8';
-import type { ClientOptions, LogEntry, ReadRetry, ServiceClient } from '../engine/service/client.js';
+import type { ClientOptions, LogEntry, ServiceClient } from '../engine/service/client.js';
+import type { Retry } from '../engine/service/retry.js';
 import type { Scope, State } from '../engine/state/state.js';
 import type { Clock } from '../engine/util/clock.js';
 import { closeAll } from '../engine/util/close-all.js';
@@ -120,7 +121,7 @@ export function createContext(
   };
 
   /** Reports retries of polls and lookups. An import reports retries of its requests with its own events. */
-  const onRetry = ({ delayMs, reason }: ReadRetry): void => {
+  const onRetry = ({ reason }: Retry, delayMs: number): void => {
     const text = `retry: trying again in ${formatDuration(delayMs)}: ${safeLine(reason)}\n`;
     if (!flags.quiet) world.stderr.write(text);
   };

@@ -47,14 +47,6 @@ export interface ServiceClient {
   close(): Promise<void>;
 }
 
-/** A job poll or a lookup that is about to be retried. */
-export interface ReadRetry {
-  /** The attempt that failed, from 1. */
-  attempt: number;
-  delayMs: number;
-  reason: string;
-}
-
 export interface ClientOptions extends TransportOptions {
   baseUrl: string;
   /** Null if none is configured. Then `lookup` throws ConfigError. */
@@ -69,7 +61,8 @@ export interface ClientOptions extends TransportOptions {
   maxRetryAfterMs?: number;
   /** Returns a uniform number in [0, 1), for the jitter of the backoff. Default: `Math.random`. */
   random?: () => number;
-  onRetry?: (retry: ReadRetry) => void;
+  /** Called before a job poll or a lookup is made again. */
+  onRetry?: (retry: Retry, delayMs: number) => void;
 }
 
 /**
@@ -110,9 +103,9 @@ export function createClient(options: ClientOptions): ServiceClient {
       answer = await transport.exchange(request, signal);
       return (await import('./answer.js')).classifyRead(answer, clock.now());
     };
-    const onRetry = ({ reason }: Retry, delayMs: number, attempt: number): void => {
+    const onRetry = (retry: Retry, delayMs: number): void => {
       signal?.throwIfAborted(); // then there is no retry to report
-      options.onRetry?.({ attempt, delayMs, reason });
+      options.onRetry?.(retry, delayMs);
     };
     const decision = await retried(attempt, retrying, { clock, random, signal, onRetry });
     if (decision.do !== 'stop') return decision;

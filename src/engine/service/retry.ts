@@ -47,8 +47,8 @@ interface RetryDeps {
   random: () => number;
   /** Ends a pause. */
   signal?: AbortSignal | undefined;
-  /** Called before each pause. @param attempt the one that failed, from 1 */
-  onRetry?(retry: Retry, delayMs: number, attempt: number): unknown;
+  /** Called before each pause. */
+  onRetry?(retry: Retry, delayMs: number): unknown;
 }
 
 /**
@@ -62,13 +62,13 @@ export async function retried<T extends { do: string }>(
   deps: RetryDeps,
 ): Promise<Exclude<T, Retry> | Stop> {
   const next = schedule(options, deps);
-  for (let made = 1; ; made++) {
+  for (;;) {
     const decision = await attempt();
     if (!isRetry(decision)) return decision as Exclude<T, Retry>;
     const { reason, error } = decision;
     const delay = next(decision);
     if (typeof delay !== 'number') return { do: 'stop', reason, error: delay, last: error };
-    await deps.onRetry?.(decision, delay, made);
+    await deps.onRetry?.(decision, delay);
     await deps.clock.sleep(delay, deps.signal);
   }
 }

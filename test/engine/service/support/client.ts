@@ -5,7 +5,6 @@ import {
   type ClientOptions,
   createClient,
   type LogEntry,
-  type ReadRetry,
   type ServiceClient,
 } from '../../../../src/engine/service/client.js';
 import { built, node } from '../../../support/child.js';
@@ -18,7 +17,7 @@ export const JOB = { job_id: 'j-1', status: 'queued', total_rows: 1 };
 
 export interface TestClient extends ServiceClient {
   entries: LogEntry[];
-  retries: ReadRetry[];
+  retries: { reason: string; delayMs: number }[];
   /** Milliseconds of each wait between attempts. */
   slept: number[];
 }
@@ -26,7 +25,7 @@ export interface TestClient extends ServiceClient {
 /** Closed when the test ends. */
 export function testClient(baseUrl: string, options: Partial<ClientOptions> = {}): TestClient {
   const entries: LogEntry[] = [];
-  const retries: ReadRetry[] = [];
+  const retries: TestClient['retries'] = [];
   const slept: number[] = [];
   const client = createClient({
     baseUrl,
@@ -43,7 +42,7 @@ export function testClient(baseUrl: string, options: Partial<ClientOptions> = {}
     },
     random: () => 0.5,
     log: (entry) => entries.push(entry),
-    onRetry: (retry) => retries.push(retry),
+    onRetry: ({ reason }, delayMs) => retries.push({ reason, delayMs }),
     ...options,
   });
   onTestFinished(() => client.close());
