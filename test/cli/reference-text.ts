@@ -73,7 +73,7 @@ function shortened(names: readonly string[], all: readonly string[]): string {
 function optionsByCommands(all: readonly string[]): [names: string, options: Entry[]][] {
   const groups = new Map<string, Entry[]>();
   for (const option of OPTIONS) {
-    if (option.hidden || option.commands.includes('*')) continue;
+    if (option.commands.includes('*')) continue;
     const names = shortened(option.commands, all);
     groups.set(names, [...(groups.get(names) ?? []), option]);
   }

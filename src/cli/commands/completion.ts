@@ -25,31 +25,14 @@ export const command: Spec = {
     complete: {
       hidden: true,
       // Never fails, because completion cannot show an error.
-      run: async ({ words, flags: { line } }, context, tree) => {
-        const typed = typeof line === 'string' ? splitLine(line).slice(1) : words;
-        const found = await suggest(typed, tree, context).catch(() => ({ values: [], directive: 0 }));
+      run: async ({ words }, context, tree) => {
+        const found = await suggest(words, tree, context).catch(() => ({ values: [], directive: 0 }));
         const lines = found.values.map(([value, about]) => `${value}\t${safeLine(about)}`);
         await writeOut(context.stdout, `${[...lines, `:${found.directive}`].join('\n')}\n`);
       },
     },
   },
 };
-
-/**
- * Splits a line into words as a POSIX shell would, without running or expanding anything. The last word is the one being
- * typed: it is empty after a space, and its quotes may still be open.
- */
-export function splitLine(line: string): string[] {
-  const found = [...line.matchAll(WORD)];
-  const plain = (all: string, single?: string, double?: string, tail = '', escaped = all): string =>
-    single ?? (double === undefined ? escaped : double.replace(/\\(.)/gs, '$1') + tail);
-  const words = found.map(([word]) => word.replace(PART, plain));
-  const last = found.at(-1);
-  return last && last.index + last[0].length === line.length ? words : [...words, ''];
-}
-
-const WORD = /(?:[^\s'"\\]|\\.|'[^']*(?:'|$)|"(?:\\.|[^"\\])*(?:"|\\?$)|\\$)+/gs;
-const PART = /'([^']*)(?:'|$)|"((?:\\.|[^"\\])*)(?:"|(\\?)$)|\\(.)|(?:[^'"\\]+|\\$)/gs;
 
 /**
  * The completion script for a shell, without a line break at the end. bash has its own script, because the one of
@@ -105,7 +88,7 @@ async function suggest(words: readonly string[], { command: running, load }: Tre
   const at = { command, operands, context };
   const path = table.pathOf(command);
   const own = [...new Set([...table.optionsOf(path), ...table.optionsOf('*')])];
-  const flags = own.filter(({ hidden, flag }) => !hidden && flag !== false);
+  const flags = own.filter(({ flag }) => flag !== false);
   const last = words.at(-1) ?? '';
   const [, flag, value = ''] = /^(--[^=]+)=(.*)$/s.exec(last) ?? [];
   /** The option whose value is being typed behind this word. */

@@ -64,8 +64,8 @@ export function firstPage(command: Command, width: number): string {
  */
 export function furtherPage(path: string, name: string): string | null {
   if (furtherPages(path).length === 0) return null;
-  const of = optionsOf(path).filter(({ heading, tier, flag, hidden }) => {
-    return !hidden && (name === 'all' || (heading?.toLowerCase() === name && (tier === 2 || flag === false)));
+  const of = optionsOf(path).filter(({ heading, tier, flag }) => {
+    return name === 'all' || (heading?.toLowerCase() === name && (tier === 2 || flag === false));
   });
   if (of.length === 0) return null;
   const sections = optionSections(of, WIDTH, path).map((section) => section.join('\n'));
@@ -100,8 +100,7 @@ export function settingsPage(): { settings: string; global: string } {
 
 const capital = (text: string): string => text.slice(0, 1).toUpperCase() + text.slice(1);
 
-const shown = (options: readonly Entry[]): Entry[] =>
-  options.filter(({ hidden, flag }) => !hidden && flag !== false);
+const shown = (options: readonly Entry[]): Entry[] => options.filter(({ flag }) => flag !== false);
 
 function usageOf(command: Command): string {
   const path = pathOf(command);

@@ -112,7 +112,7 @@ export function declareOptions(command: Command): void {
         if (before !== undefined) throw usage(`${option.typed} was given twice`, 'give it once');
         return value;
       });
-    command.addOption(declared.hideHelp(option.hidden === true));
+    command.addOption(declared);
     // The opposite flag turns off what the config file, the plan, or the run turns on.
     const isSwitch = option.type.kind === 'flag' && (option.config || option.otherwise);
     if (isSwitch || option.off?.includes(pathOf(command)))

@@ -59,7 +59,6 @@ export interface Option {
   ofSession?: true;
   /** False for a setting that has no flag. */
   flag?: false;
-  hidden?: true;
   /** Its flag, if it does not follow from the name. */
   spelled?: string;
   short?: string;

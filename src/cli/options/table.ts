@@ -245,7 +245,6 @@ export const OTHERS = {
     default: 'default',
     commands: ['sandbox list', 'sandbox show'],
   }),
-  line: row(text('text'), { hidden: true, commands: ['completion complete'] }),
 } as const satisfies Table;
 
 export const UNLOCK = {

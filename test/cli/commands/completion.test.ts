@@ -1,5 +1,4 @@
 import { describe, expect, it } from 'vitest';
-import { splitLine } from '../../../src/cli/commands/completion.js';
 import { cli } from '../../support/cli.js';
 
 describe('scripts', () => {
@@ -11,19 +10,4 @@ describe('scripts', () => {
     const json = await cli(['completion', shell, '--json']);
     expect(JSON.parse(json.stdout)).toEqual({ shell, script: stdout.replace(/\n$/, '') });
   });
-});
-
-it.each<[string, string[]]>([
-  ['profiles', ['profiles']],
-  ['profiles ', ['profiles', '']],
-  ['profiles  job\tabc', ['profiles', 'job', 'abc']],
-  ['profiles job abc ', ['profiles', 'job', 'abc', '']],
-  [`profiles import "my file.csv" 'x y`, ['profiles', 'import', 'my file.csv', 'x y']],
-  [`profiles import my\\ file.csv --k`, ['profiles', 'import', 'my file.csv', '--k']],
-  [`profiles import "a\\"b" 'c\\'`, ['profiles', 'import', 'a"b', 'c\\']],
-  [`profiles --config= ''`, ['profiles', '--config=', '']],
-  ['profiles job $(touch x) `y`', ['profiles', 'job', '$(touch', 'x)', '`y`']],
-  ['profiles job \\', ['profiles', 'job', '\\']],
-])('%s', (line, words) => {
-  expect(splitLine(line)).toEqual(words);
 });

@@ -59,8 +59,7 @@ describe('further pages', () => {
       await linesOf('import', 'reading'),
       await linesOf('import', 'all'),
     ];
-    for (const { typed, tier, flag, hidden } of optionsOf('import')) {
-      if (hidden) continue;
+    for (const { typed, tier, flag } of optionsOf('import')) {
       const term = new RegExp(`^ {2}(?:-\\w, |.{4})?${typed}\\b`, 'm');
       expect([typed, term.test(first) || typed === '--ndjson']).toEqual([
         typed,
