@@ -1,9 +1,7 @@
 /** Makes private copies of inputs that are not files, and writes the records of a program as JSON Lines: an import reads its input twice. */
-import { createWriteStream } from 'node:fs';
-import { rm } from 'node:fs/promises';
+import { closeSync, openSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import type { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
+import { addAbortSignal, type Readable } from 'node:stream';
 import { InputError, StateError, UsageError } from '../../errors.js';
 import { orAborted } from '../../util/clock.js';
 import { folderAdvice } from '../../util/file-trouble.js';
@@ -15,35 +13,28 @@ import { ensureFolder } from '../../util/private-folder.js';
  * @throws what the source throws; StateError if the file cannot be written; the signal's reason when aborted
  */
 export async function spool(
-  source: AsyncGenerator<Buffer | string> | Readable,
+  source: AsyncIterable<Buffer | string>,
   { what, to }: { what: string; to: string },
   signal?: AbortSignal,
 ): Promise<void> {
-  // A failure of one ends the other with the same error, so the first to fail is the cause.
-  let first: 'source' | 'file' | undefined;
-  const failed = (which: typeof first): void => {
-    first ??= which;
+  const kept = <T>(work: () => T): T => {
+    try {
+      return work();
+    } catch (error) {
+      throw notSpooled(what, to, error);
+    }
   };
-  try {
+  const file = kept(() => {
     ensureFolder(dirname(to));
-    const file = createWriteStream(to, { flags: 'wx', mode: 0o600 });
-    file.once('error', () => failed('file'));
-    if ('read' in source) source.once('error', () => failed('source'));
-    const chunks = 'read' in source ? source : watched(source, () => failed('source'));
-    await pipeline(chunks, file, signal ? { signal } : {});
-  } catch (error) {
-    await rm(to, { force: true }).catch(() => {});
-    if (signal?.aborted) throw signal.reason;
-    throw first === 'source' ? error : notSpooled(what, to, error);
-  }
-}
-
-async function* watched<T>(source: AsyncGenerator<T>, failed: () => void): AsyncGenerator<T> {
+    return openSync(to, 'wx', 0o600);
+  });
   try {
-    yield* source;
+    for await (const chunk of untilAborted(source, signal)) kept(() => writeFileSync(file, chunk));
   } catch (error) {
-    failed();
-    throw error;
+    rmSync(to, { force: true });
+    throw signal?.aborted ? signal.reason : error;
+  } finally {
+    closeSync(file);
   }
 }
 
@@ -61,6 +52,7 @@ export async function spoolStdin(
     });
   }
   const to = join(folder, 'stdin');
+  if (signal) addAbortSignal(signal, stdin); // one that waits for more would keep the process
   await spool(stdin, { what: 'stdin', to }, signal).catch((error: Error) => {
     if (error instanceof StateError || signal?.aborted) throw error;
     throw new InputError(`stdin cannot be read: ${error.message}`, {
@@ -110,10 +102,13 @@ async function* linesOf(records: Records, signal?: AbortSignal): AsyncGenerator<
 }
 
 /** Yields the values of an iterable, until the signal is aborted. */
-async function* untilAborted(records: Records, signal?: AbortSignal): AsyncGenerator<unknown> {
+async function* untilAborted<T>(
+  values: Iterable<T> | AsyncIterable<T>,
+  signal?: AbortSignal,
+): AsyncGenerator<Awaited<T>> {
   const iterator =
-    Symbol.asyncIterator in records ? records[Symbol.asyncIterator]() : records[Symbol.iterator]();
-  const unlessAborted = <T>(value: T): Promise<Awaited<T>> | T =>
+    Symbol.asyncIterator in values ? values[Symbol.asyncIterator]() : values[Symbol.iterator]();
+  const unlessAborted = <V>(value: V): Promise<Awaited<V>> | V =>
     value instanceof Promise ? orAborted(value, signal) : value;
   try {
     for (;;) {
