@@ -6,7 +6,7 @@ import { ProfilesError } from '../../engine/errors.js';
 import { ID_FIELD, type Kind } from '../../engine/model.js';
 import { NUMBERS, type ReadOptions } from '../../engine/options.js';
 import { lookAt, scanFirst } from '../../engine/plan/look.js';
-import { misfitsIn } from '../../engine/plan/misfits.js';
+import { misfitsIn } from '../../engine/plan/shared-types.js';
 import {
   checkOpened,
   likeliestCompany,

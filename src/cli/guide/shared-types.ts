@@ -5,7 +5,7 @@
 
 import { KINDS } from '../../engine/model.js';
 import type { Look, TypeChoice } from '../../engine/plan/look.js';
-import type { Try } from '../../engine/plan/misfits.js';
+import type { Try } from '../../engine/plan/shared-types.js';
 
 /** A column that no type reads in all inputs of a kind: a type that fits in one, and a value in another that it does not. */
 export interface Unlike {

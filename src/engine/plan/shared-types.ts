@@ -1,9 +1,20 @@
 /**
  * One type for a key in all inputs of a kind: their cells decide it together, as if they were one file (contract §3
- * "Types").
+ * "Types"), and a type that is suggested for one input is tried on the others.
  */
 import { KINDS } from '../model.js';
-import { decide, type Inferred, type OpenedInput, type Scan, sameDecimals } from '../read/index.js';
+import {
+  cleaner,
+  decide,
+  type Inferred,
+  type OpenedInput,
+  originalRows,
+  readsAsType,
+  type Scan,
+  sameDecimals,
+  textsIn,
+} from '../read/index.js';
+import { firstRowsOf } from './look.js';
 
 /** An input after its scan, and how its types were found. */
 export interface TypedInput {
@@ -52,4 +63,41 @@ function whyText(columns: readonly Column[]): string[] {
     if (together?.type === 'string') return [`${path}, ${together.reason}`];
   }
   return [];
+}
+
+/** A type that is tried on a column. */
+export interface Try {
+  column: string;
+  type: string;
+  /** Texts that count as empty for this type. */
+  markers: readonly string[];
+  /** The values are numbers, and must be the same ones under this type. */
+  isNumber: boolean;
+}
+
+/** For each try: the first value of the first rows that does not fit the type; null if all do. */
+export async function misfitsIn(
+  input: OpenedInput,
+  tries: readonly Try[],
+  signal: AbortSignal,
+): Promise<(string | null)[]> {
+  const misfits: (string | null)[] = tries.map(() => null);
+  const clean = cleaner(input.rules) ?? ((text: string) => text);
+  const columns = tries.map(({ column }) => column);
+  const texts = textsIn(input.columns, columns);
+  for await (const originals of originalRows(firstRowsOf(input), signal)) {
+    for (const original of originals) {
+      for (const [at, cell] of texts(original).entries()) {
+        const text = clean(cell ?? '');
+        if (misfits[at] === null && text !== '' && !fits(tries[at]!, text)) misfits[at] = text;
+      }
+    }
+  }
+  return misfits;
+}
+
+function fits({ type, markers, isNumber }: Try, text: string): boolean {
+  if (markers.includes(text)) return true;
+  const read = readsAsType(type, text);
+  return read !== null && (!isNumber || Number(read) === Number(text));
 }
