@@ -37,6 +37,7 @@ interface Marker {
 
 /** How a candidate fares in some of the cells. */
 interface Fit {
+  type: string;
   /** How many do not fit, and the first of them. */
   misses: number;
   stray: Evidence | null;
@@ -89,7 +90,7 @@ export function guessOf(cells: readonly string[]): string[] {
 
 export const noFits = (types: readonly string[]): Fits => ({
   cells: 0,
-  types: types.map(() => ({ misses: 0, stray: null, alike: 0, says: 0 })),
+  types: types.map((type) => ({ type, misses: 0, stray: null, alike: 0, says: 0 })),
   markers: [],
 });
 
@@ -104,24 +105,25 @@ export const isOpen = ({ types }: Fits): boolean => types.some(({ misses }) => m
 const readings: (string | null)[] = [];
 
 /** Tries a cell. */
-export function addFit(fits: Fits, types: readonly string[], text: string, line: number): void {
+export function addFit(fits: Fits, text: string, line: number): void {
+  const { types } = fits;
   const isShort = text.length <= LONGEST;
   let fitting = 0;
   for (let at = 0; at < types.length; at++) {
-    const json = isShort && fits.types[at]!.misses <= MOST_MISSES ? reads(types[at]!, text) : null;
+    const fit = types[at]!;
+    const json = isShort && fit.misses <= MOST_MISSES ? reads(fit.type, text) : null;
     readings[at] = json === '' && types.length > 1 ? scratchText() : json;
     if (json === null) continue;
     fitting++;
-    if (json === 'true' || json === 'false')
-      fits.types[at]!.says |= isClear(text) ? BOTH : json === 'true' ? 1 : 2;
+    if (json === 'true' || json === 'false') fit.says |= isClear(text) ? BOTH : json === 'true' ? 1 : 2;
   }
   if (fitting === 0 && isMarker(text)) {
     addMarker(fits.markers, { text, cells: 1 });
     return;
   }
   fits.cells++;
-  tellApart(fits.types, readings);
-  for (const [at, fit] of fitting < types.length ? fits.types.entries() : []) {
+  tellApart(types, readings);
+  for (const [at, fit] of fitting < types.length ? types.entries() : []) {
     if (readings[at] !== null) continue;
     fit.misses++;
     fit.stray ??= { line, text: text.slice(0, LONGEST_SHOWN) };
@@ -149,9 +151,9 @@ function addMarker(markers: Marker[], { text, cells }: Marker): void {
 export function addFits(a: Fits, b: Fits): Fits {
   const markers = a.markers.map((marker) => ({ ...marker }));
   for (const marker of b.markers) addMarker(markers, marker);
-  const types = a.types.map(({ misses, stray, alike, says }, at) => {
-    const more = b.types[at]!;
-    return { misses: misses + more.misses, stray: stray ?? more.stray, alike, says: says | more.says };
+  const types = a.types.map((fit, at) => {
+    const { misses, stray, says } = b.types[at]!;
+    return { ...fit, misses: fit.misses + misses, stray: fit.stray ?? stray, says: fit.says | says };
   });
   const alike = b.types.map((fit) => fit.alike);
   tellApart(types, alike);
@@ -173,17 +175,15 @@ export interface Suggestion {
  * @param styled a type of numbers that another column can only have
  */
 export function suggestionOf(
-  types: readonly string[],
-  { cells, types: fits, markers }: Fits,
+  { cells, types, markers }: Fits,
   plain: { whole: number; decimal: number },
   styled: string | null,
 ): Suggestion | null {
-  const left = types.flatMap((type, at) => {
+  const left = types.filter(({ type, says }) => {
     const readsPlain =
       (plain.whole === 0 || reads(type, '2') !== null) &&
       (plain.decimal === 0 || reads(type, '1.5') !== null);
-    const isSure = sentAs(type as CellType) !== 'boolean' || fits[at]!.says === BOTH;
-    return readsPlain && isSure ? [{ type, ...fits[at]! }] : [];
+    return readsPlain && (sentAs(type as CellType) !== 'boolean' || says === BOTH);
   });
   const least = Math.min(...left.map(({ misses }) => misses));
   const all = cells + plain.whole + plain.decimal;

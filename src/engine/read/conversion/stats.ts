@@ -37,7 +37,7 @@ export const emptyStats = (types: readonly string[] = []): ColumnStats => ({
 });
 
 /** Counts a non-empty cell. */
-export function addCell(stats: ColumnStats, text: string, line: number, types: readonly string[] = []): void {
+export function addCell(stats: ColumnStats, text: string, line: number): void {
   if (stats.notNumber === null) {
     const kind = classifyText(text);
     if (kind >= DECIMALS) {
@@ -49,7 +49,7 @@ export function addCell(stats: ColumnStats, text: string, line: number, types: r
   stats.cells++;
   stats.notNumber ??= { line, text };
   stats.notInteger ??= stats.notNumber;
-  if (isOpen(stats.fits)) addFit(stats.fits, types, text, line);
+  if (isOpen(stats.fits)) addFit(stats.fits, text, line);
 }
 
 /** The least result of `classify` for a number with decimals. */

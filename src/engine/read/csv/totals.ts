@@ -96,7 +96,7 @@ export class CsvCounter implements ColumnCounter {
     const isPlain =
       stats.notNumber === null && addPlain(stats, classify(row.bytes, row.starts[at]!, row.ends[at]!));
     if (isPlain) return;
-    addCell(stats, row.text(index), line, this.input.targets[index]!.guess);
+    addCell(stats, row.text(index), line);
     this.#open[index] = isUndecided(stats);
   }
 }
@@ -182,7 +182,7 @@ export class CsvTotals implements ColumnTotals {
     for (const [index, column] of this.columns.entries()) {
       const { target, type, stats } = column;
       if (!isInferred(target) || !stats.notNumber || type !== 'string') continue;
-      column.suggestion = suggestionOf(target.guess ?? [], stats.fits, this.plainOf(index, stats), styled);
+      column.suggestion = suggestionOf(stats.fits, this.plainOf(index, stats), styled);
     }
   }
 
