@@ -105,6 +105,23 @@ describe('Parquet', () => {
     expect(JSON.stringify(items) === JSON.stringify(expected)).toBe(true);
   });
 
+  it('numbers that the library would misread are refused', async () => {
+    // DuckDB: COPY (SELECT 'c' || i AS company_id, (2500000000 + i)::UINTEGER AS seats FROM range(20) r(i))
+    // TO 'unsigned.parquet' (PARQUET_VERSION V2)
+    const bytes = [
+      'UEFSMRUAFcwBFZQBLBUoFQwVBhUGAABmNAIAAAAoAYAQCBQEAAEADQEBFWoBAMRjMGMxYzJjM2M0YzVjNmM3YzhjOWMxMGMx',
+      'MWMxMmMxM2MxNGMxNWMxNmMxN2MxOGMxORUAFTAVNCwVKBUKFQYVBgAAGFwCAAAAKAGAEAgUgOSX0BICAAAAAAAAAAAVBBk8',
+      'NQAYDWR1Y2tkYl9zY2hlbWEVBAAVDCUCGApjb21wYW55X2lkJQAAFQIlAhgFc2VhdHMlGgAWKBkcGSwmABwVDBkVDBkYCmNv',
+      'bXBhbnlfaWQVAhYoFvIBFroBJgg8GAJjORgCYzAWACgCYzkYAmMwEREAAAAmABwVAhkVChkYBXNlYXRzFQIWKBZSFlYmwgE8',
+      'NgAoBBP5ApUYBAD5ApUREQAAABbEAhYoJggWkAIAKChEdWNrREIgdmVyc2lvbiB2MS41LjYgKGJ1aWxkIDA2OWNjOWY5YjUp',
+      'GSwcAAAcAAAA5QAAAFBBUjE=',
+    ].join('');
+    const path = join(scratch(), 'unsigned.parquet');
+    writeFileSync(path, Buffer.from(bytes, 'base64'));
+    const error = await errorOf(read(path));
+    expect(error.message).toMatch(/unsigned\.parquet: the numbers of the column seats cannot be read$/);
+  });
+
   it('a text whose end is cut off is not one, even where the length of the next one would complete it', async () => {
     const bytes = readFileSync(join(FOLDER, 'uncompressed.parquet'));
     const start = bytes.indexOf('name 1') - 4;

@@ -122,6 +122,12 @@ export class Column {
       if (rows === 0) continue; // its columns may have no pages and no valid offset
       const metadata = this.column.alone(group);
       const { columns } = metadata.row_groups[0]!;
+      if (this.column.isMisread(group)) {
+        throw new InputError(`the numbers of the column ${this.column.name} cannot be read`, {
+          file: this.file.path,
+          hint: `write the file again: ${rewriting(this.file.path)}`,
+        });
+      }
       /** The file says where the pages of this column are. */
       const isIndexed = columns.every((chunk) => chunk.offset_index_offset && chunk.offset_index_length);
       const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data!.num_values), 0);

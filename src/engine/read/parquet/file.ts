@@ -11,6 +11,7 @@ import {
 import { InputError } from '../../errors.js';
 import { openFile, type SourceFile } from '../text/source.js';
 import { MOST_COLUMNS, tooManyColumns } from '../wording.js';
+import { isUnsigned32 } from './values.js';
 
 export interface ParquetFile {
   path: string;
@@ -108,7 +109,7 @@ export class FileColumn {
   /** The column alone, for the library. */
   readonly #schema: SchemaElement[] = [{ name: 'root', num_children: 1 }];
   /** The names that lead to the values of each leaf, in the file and for the library. */
-  readonly #leaves: { path: string; names: string[] }[] = [];
+  readonly #leaves: { path: string; names: string[]; isUnsigned32: boolean }[] = [];
 
   constructor(
     readonly node: SchemaTree,
@@ -138,7 +139,8 @@ export class FileColumn {
       ...(isList(node) && { converted_type: 'LIST' as const }),
       ...(logical_type?.type === 'FLOAT16' && { logical_type }),
     });
-    if (children.length === 0) this.#leaves.push({ path: node.path.join('.'), names });
+    if (children.length === 0)
+      this.#leaves.push({ path: node.path.join('.'), names, isUnsigned32: isUnsigned32(node.element) });
     for (const [at, child] of children.entries()) this.#add(child, [...names, String(at)]);
   }
 
@@ -157,6 +159,19 @@ export class FileColumn {
     });
     const row_groups = [{ columns: chunks, num_rows, total_byte_size: 0n }];
     return { version: 2, schema: this.#schema, num_rows, row_groups, metadata_length: 0 };
+  }
+
+  /**
+   * Whether the library may misread a row group. DuckDB begins a page of differences with an unsigned number of 33 bits, of
+   * which the library reads 32.
+   */
+  isMisread({ columns }: RowGroup): boolean {
+    return this.#leaves.some(({ isUnsigned32 }, at) => {
+      const { encodings, statistics } = columns[this.first + at]!.meta_data!;
+      const most = statistics?.max_value as number | undefined;
+      const isSmall = most !== undefined && most >= 0 && most < 2 ** 31;
+      return isUnsigned32 && encodings.includes('DELTA_BINARY_PACKED') && !isSmall;
+    });
   }
 
   /** The largest and smallest values in each row group, as far as the file says. */

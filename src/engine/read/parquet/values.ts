@@ -40,6 +40,10 @@ export const isJson = (element: SchemaElement): boolean => meaningOf(element)?.t
 
 const isUnsigned = (meaning: LogicalType | null): boolean => meaning?.type === 'INTEGER' && !meaning.isSigned;
 
+/** Whether values are unsigned, of 32 bits. */
+export const isUnsigned32 = (element: SchemaElement): boolean =>
+  element.type === 'INT32' && isUnsigned(meaningOf(element));
+
 /** Whether a bound of a column is an integer that a double cannot hold. */
 export function isWide(element: SchemaElement, bound: unknown): boolean {
   const meaning = meaningOf(element);
