@@ -6,6 +6,7 @@
 import { InputError } from '../errors.js';
 import type { RejectedRow } from '../model.js';
 import type { Condition } from '../options/mapping-rules.js';
+import type { Warning } from '../problems.js';
 import { isPlain, type Notes } from './csv/dialect.js';
 import { formatOf, originalsIn } from './formats.js';
 import { valuesIn } from './item-text.js';
@@ -16,6 +17,7 @@ import type { RecordCache } from './record-cache.js';
 import { only, type Rows, rowOf } from './rows.js';
 import { ByteTotals, type Marks, readBytes } from './text/source.js';
 import type { OpenedInput, Schema, Selection } from './types.js';
+import { quoted } from './wording.js';
 import type { Pool } from './workers/pool.js';
 
 interface ReadRecords {
@@ -258,6 +260,12 @@ export function selectIn(
     const others = where.filter((condition) => !own.includes(condition));
     const absent = hasFields(input) ? others.map(([column]) => column) : [];
     const all = own.length === 0 && absent.length === 0 && limit === null;
-    return { ...input, selection: all ? null : { where: own, absent, limit } };
+    const hasIt = ([column]: Condition) =>
+      inputs.some(({ kind, columns }) => kind === input.kind && columns.includes(column));
+    const lacking = others.filter(hasIt).map(([column]): Warning => {
+      return { message: `no column ${quoted(column)}, so the condition on it leaves out none of its rows` };
+    });
+    const warnings = [...(input.warnings ?? []), ...lacking];
+    return { ...input, warnings, selection: all ? null : { where: own, absent, limit } };
   });
 }

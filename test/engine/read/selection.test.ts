@@ -49,6 +49,19 @@ describe('selectIn', () => {
     ]);
   });
 
+  test('an input that lacks the column of another one of its kind says so', async () => {
+    const where: Condition[] = [['plan', '=', 'pro']];
+    const others = [
+      await input('d.csv', 'company_id\nb\n', where),
+      await input('u.csv', 'user_id\n1\n', where),
+    ];
+    const [, ...selected] = selectIn([await input('c.csv', CSV, where), ...others], where);
+    expect(selected.map(({ warnings }) => warnings)).toEqual([
+      [{ message: 'no column "plan", so the condition on it leaves out none of its rows' }],
+      [],
+    ]);
+  });
+
   test('a column that none has is an error with the nearest name', async () => {
     const where: Condition[] = [['plam', '=', 'pro']];
     const inputs = [await input('c.csv', CSV, where)];

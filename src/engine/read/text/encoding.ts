@@ -112,6 +112,10 @@ function wholeCharacters(bytes: Uint8Array): number {
   return length;
 }
 
+const NUL = /\0/;
+/** Node has private characters for what the extensions of Big5 have, such as those of Hong Kong. */
+const NUL_OR_PRIVATE = /[\0\ue000-\uf8ff]/;
+
 async function* decoded(chunks: AsyncIterable<Buffer>, encoding: string): AsyncGenerator<Buffer> {
   // Even single-byte encodings need `stream`: without it, Node 20 decodes windows-1252 as latin1.
   const decoder = new TextDecoder(encoding, { fatal: true });
@@ -145,10 +149,11 @@ async function* decoded(chunks: AsyncIterable<Buffer>, encoding: string): AsyncG
       yield Buffer.from(valid.text);
       throw invalid(chunk, valid.length);
     }
-    const nul = text.indexOf('\0');
-    yield Buffer.from(nul < 0 ? text : text.slice(0, nul));
-    if (nul >= 0) {
-      const sentence = `a NUL character: this is not ${encoding} text`;
+    const wrong = text.search(encoding === 'big5' ? NUL_OR_PRIVATE : NUL);
+    yield Buffer.from(wrong < 0 ? text : text.slice(0, wrong));
+    if (wrong >= 0) {
+      const what = text[wrong] === '\0' ? 'a NUL character' : 'a character of an extension of Big5';
+      const sentence = `${what}: this is not ${encoding} text`;
       throw new BadTextError(sentence, chunk, 0, offset === 0, 'export it as CSV UTF-8 or JSON');
     }
     offset += chunk.length;

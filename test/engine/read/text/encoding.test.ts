@@ -115,6 +115,7 @@ describe('other encodings', () => {
     ],
     ['utf-16le', Buffer.from([0x41, 0x00, 0x42]), 'the byte at offset 3 is not valid utf-16le'],
     ['shift_jis', Buffer.from([0x41, 0xff]), 'the byte at offset 1 is not valid shift_jis'],
+    ['big5', Buffer.from([0x41, 0x88, 0x66]), 'a character of an extension of Big5: this is not big5 text'],
   ])('%s that is damaged is refused', async (encoding, bytes, error) => {
     const outcome = await decode(bytes, encoding);
     expect(outcome.error).toMatch(error);
