@@ -52,7 +52,7 @@ export interface OpenedInput {
   /** What only CSV, a sheet, and JSON have. */
   csv?: CsvFacts;
   sheet?: SheetChoice;
-  json?: JsonFacts;
+  json?: JsonBody;
   /** Warnings from opening it. */
   warnings?: readonly Warning[];
   /** CSV: the header, trimmed. JSON: fields of the first items, including those of `metadata`. */
@@ -103,15 +103,10 @@ export interface SheetChoice {
   others: string[];
 }
 
-export interface JsonFacts {
-  /** Null if there is one item per line. */
-  body: JsonBody | null;
-}
-
-/** Where the items of a JSON text are, if not one per line. */
+/** Where the items of a JSON text are. */
 export interface JsonBody {
-  /** In an array, or one after another. */
-  items: 'array' | 'values';
+  /** One per line, in an array, or one after another. */
+  items: 'lines' | 'array' | 'values';
   /** Names of the members that lead to the array. */
   path: readonly string[];
   /** Members beside the first of the path that would also be rows: none of them may be an array. */

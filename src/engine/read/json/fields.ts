@@ -78,7 +78,7 @@ function describeField(stats: FieldStats, place: string): Pick<ColumnPlan, 'type
 }
 
 /** The word for record numbers in messages. */
-export const placeOf = ({ json }: OpenedInput): string => (json?.body?.items === 'array' ? 'item' : 'line');
+export const placeOf = ({ json }: OpenedInput): string => (json?.items === 'array' ? 'item' : 'line');
 
 /** What the scan of a batch found in one field. */
 export interface FieldPart extends Target {

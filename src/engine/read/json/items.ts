@@ -196,7 +196,7 @@ const STRING = /"(?:[^"\\]|\\.)*"/gs;
 const NO_NUMBER = /[:,[]\s*-?(NaN|Infinity)\s*[,}\]]/;
 
 function notJson(message: string, text: string, batch: Rows, number: number, input: OpenedInput): InputError {
-  const isLines = !input.json?.body;
+  const isLines = (input.json?.items ?? 'lines') === 'lines';
   const position = Number(/at position (\d+)/.exec(message)?.[1] ?? 0);
   const line = (batch.fileLines ?? batch.lines)[number]! + text.slice(0, position).split('\n').length - 1;
   const [, word] = (/'[NI]'|minus/.test(message) && NO_NUMBER.exec(text.replace(STRING, '""'))) || [];

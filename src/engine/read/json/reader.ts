@@ -9,7 +9,7 @@ import type { Rows } from '../rows.js';
 import { toUtf8 } from '../text/encoding.js';
 import type { Head } from '../text/head.js';
 import { splitText } from '../text/splitter.js';
-import type { InputFile, InputOptions, JsonFacts, OpenedInput } from '../types.js';
+import type { InputFile, InputOptions, OpenedInput } from '../types.js';
 import { MOST_COLUMNS } from '../wording.js';
 import { FieldCounter, JsonTotals, placeOf } from './fields.js';
 import { recordReader } from './items.js';
@@ -43,12 +43,11 @@ export const jsonFormat: InputFormat<JsonWriter> = {
   placeOf,
 };
 
-const tokenizerOf = ({ path, json }: OpenedInput): JsonTokenizer =>
-  new JsonTokenizer({ path, body: json!.body });
+const tokenizerOf = ({ path, json }: OpenedInput): JsonTokenizer => new JsonTokenizer(path, json!);
 
 /** @throws InputError if the first items have no identifier; UsageError for options that do not fit them */
 async function open(file: InputFile, options: InputOptions, head?: Head): Promise<OpenedInput> {
-  const { kind: found, format, body } = shapeOf(head!, options);
+  const { kind: found, ...json } = shapeOf(head!, options);
   if (found && options.kind && found !== options.kind) {
     throw new UsageError(`kind ${options.kind}: ${options.path} contains {"${found}": […]}`, {
       hint: 'leave the kind out',
@@ -56,9 +55,9 @@ async function open(file: InputFile, options: InputOptions, head?: Head): Promis
     });
   }
   const kind = options.kind ?? found;
-  const json: JsonFacts = { body };
+  const format = json.items === 'lines' ? 'ndjson' : 'json';
   const opened: OpenedInput = { ...file, ...UNKNOWN, format, json };
-  const below = body?.items === 'array' ? [] : arraysBelow(head!, options);
+  const below = json.items === 'array' ? [] : arraysBelow(head!, options);
   const fields = await firstFields(opened, head!).catch((error: Error) => {
     const [array] = below;
     const isTooLong = error instanceof InputError && error.problem?.code === 'item_too_long';

@@ -1,6 +1,6 @@
 /** Where the items of a JSON text are: in an array, in an array of an object, one per line, or in sequence. */
 import { UsageError } from '../../errors.js';
-import { type Format, ID_FIELD, KINDS, type Kind } from '../../model.js';
+import { ID_FIELD, KINDS, type Kind } from '../../model.js';
 import type { ArrayBelow } from '../mapping/identity.js';
 import { viewOf } from '../text/bytes.js';
 import type { Head } from '../text/head.js';
@@ -8,18 +8,16 @@ import type { InputOptions, JsonBody } from '../types.js';
 import { CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, skipSpace, valueEnd } from './look.js';
 import { membersAt } from './members.js';
 
-export interface Shape {
-  format: Format;
-  body: JsonBody | null;
+export interface Shape extends JsonBody {
   /** The kind that the text names, if it is a request body of the service: `{"companies": […]}`. */
-  kind?: Kind | undefined;
+  kind?: Kind;
 }
 
 type Asked = Pick<InputOptions, 'path'> & Partial<Pick<InputOptions, 'format' | 'kind' | 'id' | 'jsonPath'>>;
 
-const ARRAY: JsonBody = { items: 'array', path: [], others: [] };
-const VALUES: JsonBody = { items: 'values', path: [], others: [] };
-const LINES: Shape = { format: 'ndjson', body: null };
+const ARRAY: Shape = { items: 'array', path: [], others: [] };
+const VALUES: Shape = { ...ARRAY, items: 'values' };
+const LINES: Shape = { ...ARRAY, items: 'lines' };
 
 /** @throws UsageError for options that do not fit the text, and for a body of both kinds if none was requested */
 export function shapeOf({ text, whole }: Pick<Head, 'text' | 'whole'>, asked: Asked): Shape {
@@ -31,11 +29,11 @@ export function shapeOf({ text, whole }: Pick<Head, 'text' | 'whole'>, asked: As
         problem: { code: 'path_of_lines', format: asked.format },
       });
     }
-    return { format: 'json', body: { ...ARRAY, path: itemPath(asked.jsonPath) } };
+    return { ...ARRAY, path: itemPath(asked.jsonPath) };
   }
   if (asked.format === 'ndjson') return LINES;
   if (text[start] !== OPEN_BRACE) {
-    return text[start] === OPEN_BRACKET || asked.format === 'json' ? { format: 'json', body: ARRAY } : LINES;
+    return text[start] === OPEN_BRACKET || asked.format === 'json' ? ARRAY : LINES;
   }
   const { found, end } = membersAt(text, start);
   // An object with an identifier is an item, and no request body.
@@ -48,10 +46,9 @@ export function shapeOf({ text, whole }: Pick<Head, 'text' | 'whole'>, asked: As
     if (held.length > 1 && !asked.kind) throw holdsBoth(asked.path);
     const kind = held.find((each) => each === asked.kind) ?? held[0]!;
     const others = asked.kind ? [] : KINDS.filter((other) => other !== kind);
-    return { format: 'json', body: { items: 'array', path: [kind], others }, kind };
+    return { items: 'array', path: [kind], others, kind };
   }
-  if (asked.format !== 'json' && isLines(text)) return LINES;
-  return { format: 'json', body: VALUES };
+  return asked.format !== 'json' && isLines(text) ? LINES : VALUES;
 }
 
 /** Splits a path such as `data.items`. @param called for messages @throws UsageError for an empty name */

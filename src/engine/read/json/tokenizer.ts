@@ -27,15 +27,8 @@ import { BROKEN, ENDS, membersAt } from './members.js';
 
 const LF = 0x0a;
 
-export interface JsonForm {
-  path: string;
-  /** Null if there is one item per line. */
-  body: JsonBody | null;
-}
-
 /** Rows have as `lines` numbers from 1 for items of an array; otherwise, the line on which each begins. */
 export class JsonTokenizer extends Splitter {
-  readonly #form: JsonForm;
   readonly #items = new CellLists(4096);
   readonly #lines = new NumberList();
   readonly #fileLines = new NumberList();
@@ -46,9 +39,16 @@ export class JsonTokenizer extends Splitter {
   /** The text up to the array. */
   #before = '';
 
-  constructor(form: JsonForm) {
+  /** @param path of the input, for messages */
+  constructor(
+    private readonly path: string,
+    private readonly body: JsonBody,
+  ) {
     super(MAX_RECORD_BYTES);
-    this.#form = form;
+  }
+
+  get #isArray(): boolean {
+    return this.body.items === 'array';
   }
 
   get line(): number {
@@ -56,10 +56,9 @@ export class JsonTokenizer extends Splitter {
   }
 
   protected scan(bytes: Buffer, length: number, isLast: boolean): number {
-    const { body } = this.#form;
-    if (body === null) return this.#scanLines(bytes, length, isLast);
+    if (this.body.items === 'lines') return this.#scanLines(bytes, length, isLast);
     const text = bytes.subarray(0, length);
-    return body.items === 'array' ? this.#array(text, body) : this.#values(text, 0, isLast);
+    return this.#isArray ? this.#array(text) : this.#values(text, 0, isLast);
   }
 
   protected take(bytes: Uint8Array<ArrayBuffer>): Omit<Rows, 'first'> {
@@ -69,7 +68,7 @@ export class JsonTokenizer extends Splitter {
 
   protected tooLarge(): InputError {
     const most = formatSize(MAX_RECORD_BYTES);
-    if (this.#form.body?.items === 'array' && (this.#next === 'array' || this.#next === 'end'))
+    if (this.#isArray && (this.#next === 'array' || this.#next === 'end'))
       return this.#error([`what is around the array is larger than ${most}`, 'leave it out of the export']);
     return this.#error([
       `an item is larger than ${most}`,
@@ -81,11 +80,10 @@ export class JsonTokenizer extends Splitter {
   override end(): Rows | null {
     const batch = super.end();
     const isCut = this.rest.length > 0;
-    const isArray = this.#form.body?.items === 'array';
-    if (isArray && this.#next === 'end') this.#checkAround(this.#form.body!);
-    else if (isArray || isCut) {
+    if (this.#isArray && this.#next === 'end') this.#checkAround();
+    else if (this.#isArray || isCut) {
       const where =
-        isArray && this.#next === 'array'
+        this.#isArray && this.#next === 'array'
           ? 'before an array begins'
           : isCut
             ? `in the middle of item ${this.#count() + 1}`
@@ -116,10 +114,10 @@ export class JsonTokenizer extends Splitter {
     return length;
   }
 
-  #array(text: Buffer, body: JsonBody): number {
+  #array(text: Buffer): number {
     let at = 0;
     if (this.#next === 'array') {
-      const start = arrayStart(text, body);
+      const start = arrayStart(text, this.body);
       if (typeof start === 'object') throw this.#error(start.fault, 1 + linesIn(text.subarray(0, start.at)));
       if (start < 0) return 0;
       at = start;
@@ -128,16 +126,16 @@ export class JsonTokenizer extends Splitter {
       this.#next = 'first';
     }
     if (this.#next !== 'end') at = this.#values(text, at, false);
-    if (this.#next !== 'end' || body.path.length > 0) return at;
+    if (this.#next !== 'end' || this.body.path.length > 0) return at;
     for (; isSpace(text[at]); at++) if (text[at] === LF) this.#line++;
     if (at < text.length) throw this.#error(textFollows('array'));
     return at;
   }
 
   /** Checks the text around the array. @throws InputError */
-  #checkAround(body: JsonBody): void {
+  #checkAround(): void {
     const text = Buffer.from(`${this.#before}]${this.rest}`);
-    const found = faultAround(text, body);
+    const found = faultAround(text, this.body);
     if (found === null) return;
     const { at, fault } = found;
     const arrayEnd = Buffer.byteLength(this.#before) + 1;
@@ -151,7 +149,7 @@ export class JsonTokenizer extends Splitter {
   /** Reads whole items from an offset on, and what is between them. @returns the offset after the last token */
   #values(text: Buffer, start: number, isLast: boolean): number {
     const view = viewOf(text);
-    const isArray = this.#form.body!.items === 'array';
+    const isArray = this.#isArray;
     for (let at = start; ; ) {
       for (; isSpace(text[at]); at++) if (text[at] === LF) this.#line++;
       if (at >= text.length) return at;
@@ -208,7 +206,7 @@ export class JsonTokenizer extends Splitter {
   }
 
   #error([sentence, hint, problem]: Fault, line = this.#line): InputError {
-    return new InputError(sentence, { file: this.#form.path, line, hint, problem });
+    return new InputError(sentence, { file: this.path, line, hint, problem });
   }
 }
 

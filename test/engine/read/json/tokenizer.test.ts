@@ -12,8 +12,6 @@ interface Cut {
   fileLines: number[];
 }
 
-const tokenizer = (path: string, body: JsonBody | null): JsonTokenizer => new JsonTokenizer({ path, body });
-
 /** Cuts a text in chunks of these sizes and parses each record by itself. */
 function cut(splitter: Splitter, text: string, sizes: readonly number[]): Cut {
   const bytes = Buffer.from(text);
@@ -54,7 +52,7 @@ describe('an array', () => {
     fc.assert(
       fc.property(fc.array(value), indent, sizes, (items, spaces, chunks) => {
         const text = JSON.stringify(items, null, spaces);
-        const read = cut(tokenizer('f.json', ARRAY), `\n ${text}\r\n`, chunks);
+        const read = cut(new JsonTokenizer('f.json', ARRAY), `\n ${text}\r\n`, chunks);
         expect(read.items).toEqual(JSON.parse(text));
         expect(read.lines).toEqual(items.map((_, index) => index + 1));
       }),
@@ -66,7 +64,7 @@ describe('an array', () => {
     fc.assert(
       fc.property(fc.array(value), indent, sizes, (items, spaces, chunks) => {
         const text = JSON.stringify({ companies: items }, null, spaces);
-        const read = cut(tokenizer('f.json', inside('companies')), `${text}\n`, chunks);
+        const read = cut(new JsonTokenizer('f.json', inside('companies')), `${text}\n`, chunks);
         expect(read.items).toEqual(JSON.parse(text).companies);
       }),
     );
@@ -75,7 +73,7 @@ describe('an array', () => {
   const refused = (text: string, body = ARRAY): string => {
     const messages = [[1], [4], [1000]].map((chunks) => {
       try {
-        cut(tokenizer('f.json', body), text, chunks);
+        cut(new JsonTokenizer('f.json', body), text, chunks);
         return 'read';
       } catch (error) {
         return (error as Error).message;
@@ -131,7 +129,7 @@ describe('an array', () => {
     ['{"data":{"items":[]}}', []],
   ])('of %j, the array at data.items is read', (text, items) => {
     for (const size of [1, 3, 1000]) {
-      expect(cut(tokenizer('f.json', inside('data', 'items')), text, [size]).items).toEqual(items);
+      expect(cut(new JsonTokenizer('f.json', inside('data', 'items')), text, [size]).items).toEqual(items);
     }
   });
 
@@ -154,7 +152,7 @@ describe('an array', () => {
         const members = [before, { data: items }, after]
           .map((part) => JSON.stringify(part, null, spaces).trim().slice(1, -1).trim())
           .filter(Boolean);
-        const read = cut(tokenizer('f.json', inside('data')), `{${members.join(',')}}`, chunks);
+        const read = cut(new JsonTokenizer('f.json', inside('data')), `{${members.join(',')}}`, chunks);
         expect(read.items).toEqual(JSON.parse(JSON.stringify(items)));
       }),
       { numRuns: times(60) },
@@ -162,7 +160,7 @@ describe('an array', () => {
   });
 
   it.each(['{"x":"', '{"data":[],"x":"'])('nor is what is around it collected without end: %s', (start) => {
-    const splitter = tokenizer('f.json', inside('data'));
+    const splitter = new JsonTokenizer('f.json', inside('data'));
     const chunk = Buffer.from('x'.repeat(1 << 20));
     splitter.push(Buffer.from(start));
     expect(() => {
@@ -171,7 +169,7 @@ describe('an array', () => {
   });
 
   it('an item without end is refused, not collected', () => {
-    const splitter = tokenizer('f.json', ARRAY);
+    const splitter = new JsonTokenizer('f.json', ARRAY);
     const chunk = Buffer.from('x'.repeat(1 << 20));
     splitter.push(Buffer.from('[{"a":"'));
     expect(() => {
@@ -194,7 +192,7 @@ describe('items one after another', () => {
           lines.push(text.split('\n').length);
           text += `${JSON.stringify(item, null, spaces)}${space}`;
         }
-        const read = cut(tokenizer('f.json', VALUES), text, chunks);
+        const read = cut(new JsonTokenizer('f.json', VALUES), text, chunks);
         expect(read.items).toEqual(written.map(([item]) => JSON.parse(JSON.stringify(item))));
         expect(read.lines).toEqual(lines);
         expect(read.fileLines).toEqual(lines);
@@ -210,12 +208,17 @@ describe('items one after another', () => {
     ['{"a":1}]', 'f.json:1: "]" follows item 1'],
   ])('%j is refused: %s', (text, message) => {
     for (const size of [1, 4, 100]) {
-      expect(() => cut(tokenizer('f.json', VALUES), text, [size])).toThrow(message);
+      expect(() => cut(new JsonTokenizer('f.json', VALUES), text, [size])).toThrow(message);
     }
   });
 
   it('a value that is no object is an item, which is rejected later', () => {
-    expect(cut(tokenizer('f.json', VALUES), '{} 12 "x" null', [3]).items).toEqual([{}, 12, 'x', null]);
+    expect(cut(new JsonTokenizer('f.json', VALUES), '{} 12 "x" null', [3]).items).toEqual([
+      {},
+      12,
+      'x',
+      null,
+    ]);
   });
 });
 
@@ -232,7 +235,7 @@ describe('JSON Lines', () => {
           text += JSON.stringify(item) + lineEnd;
         }
         if (open) text = text.trimEnd();
-        const read = cut(tokenizer('f.ndjson', null), text, chunks);
+        const read = cut(new JsonTokenizer('f.ndjson', { ...ARRAY, items: 'lines' }), text, chunks);
         expect(read.items).toEqual(written.map(([item]) => JSON.parse(JSON.stringify(item))));
         expect(read.lines).toEqual(lines);
         expect(read.fileLines).toEqual(lines);
