@@ -3,8 +3,7 @@ import { BLANK, type RowWriter } from './format.js';
 import { formatOf } from './formats.js';
 import { Hashes } from './hashes.js';
 import { type Rows, rejectedRecord, rowOf } from './rows.js';
-import { itemMemory } from './spare-memory.js';
-import { Output } from './text/bytes.js';
+import { COMMA, itemMemory, Output } from './text/bytes.js';
 import type { OpenedInput, RejectedRecord, Schema } from './types.js';
 
 /** What is known about each row besides its item. */
@@ -106,8 +105,6 @@ export function writeItems(
   }
   return rejected;
 }
-
-const COMMA = 0x2c;
 
 /** How much memory is kept for the next batch. More, as for a batch of huge items, is freed. */
 const KEPT_BYTES = 1024 * 1024;

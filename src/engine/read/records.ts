@@ -15,6 +15,7 @@ import { hasFields } from './mapping/check-rules.js';
 import { columnIn, unknownColumn } from './mapping/targets.js';
 import type { RecordCache } from './record-cache.js';
 import { only, type Rows, rowOf } from './rows.js';
+import { CR, LF } from './text/bytes.js';
 import { ByteTotals, type Marks, readBytes } from './text/source.js';
 import type { OpenedInput, Schema, Selection } from './types.js';
 import { quoted } from './wording.js';
@@ -125,9 +126,6 @@ export async function* filteredRows(
     );
   }
 }
-
-const LF = 0x0a;
-const CR = 0x0d;
 
 /** Whether an input can be read from the line of any row on: plain CSV, neither compressed nor re-encoded. */
 export const startsAnywhere = ({ csv, encoding, compression, selection }: OpenedInput): boolean =>

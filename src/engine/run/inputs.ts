@@ -94,7 +94,11 @@ async function* openNew(
   }
   for (const warning of checkOpened(opened, options)) yield { type: 'warning', ...warning };
   const [first] = opened;
-  if (options.jsonPath !== undefined && first && !opened.some((one) => one.isRejects || one.format === 'json')) {
+  if (
+    options.jsonPath !== undefined &&
+    first &&
+    !opened.some((one) => one.isRejects || one.format === 'json')
+  ) {
     throw new UsageError(`jsonPath leads into a JSON text, and ${first.path} is ${first.format}`, {
       hint: 'leave the path out',
       problem: { code: 'path_of_lines', format: first.format },

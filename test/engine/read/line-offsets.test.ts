@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { NO_RULES } from '../../../src/engine/options/mapping-rules.js';
 import { NUMBERS } from '../../../src/engine/options.js';
-import { CsvRow } from '../../../src/engine/read/csv/row.js';
+import { CsvRow } from '../../../src/engine/read/csv/rows.js';
 import { openInput } from '../../../src/engine/read/open.js';
 import { lineOffsets, readRecords, startsAnywhere } from '../../../src/engine/read/records.js';
 import type { OpenedInput } from '../../../src/engine/read/types.js';

@@ -4,6 +4,7 @@ import type { Format } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { formatSize } from '../../util/size.js';
 import { givenNames } from '../mapping/identity.js';
+import { CR, LF } from '../text/bytes.js';
 import { HEAD_BYTES, lineEnds } from '../text/head.js';
 import type { InputOptions } from '../types.js';
 import { TOO_WIDE, tooManyColumns } from '../wording.js';
@@ -58,9 +59,6 @@ function missing({ text, whole }: HeadText, path: string): never {
     hint: 'check the line ends and the quotes; a header may not be longer',
   });
 }
-
-const LF = 0x0a;
-const CR = 0x0d;
 
 /** The requested dialect, completed by what the text itself says. @throws UsageError */
 function askedOf({ text }: HeadText, options: InputOptions): AskedDialect {

@@ -5,7 +5,7 @@
  */
 import type { InputError } from '../../errors.js';
 import { CellLists, DOUBLED, ESCAPED, NumberList, type OddRow, type Rows } from '../rows.js';
-import { BACKSLASH, four, mustEscape, QUOTE, skipText, skipTextTo, viewOf } from '../text/bytes.js';
+import { BACKSLASH, CR, four, LF, mustEscape, QUOTE, skipText, skipTextTo, viewOf } from '../text/bytes.js';
 import { Splitter } from '../text/splitter.js';
 import { MOST_COLUMNS } from '../wording.js';
 import {
@@ -18,8 +18,6 @@ import {
   unclosed,
 } from './parser.js';
 
-const LF = 0x0a;
-const CR = 0x0d;
 const EQUALS = 0x3d;
 
 /** What a byte of a cell without quotes may mean, beside text. */

@@ -33,7 +33,7 @@ import { isInferred, type Target } from '../mapping/targets.js';
 import type { Rows } from '../rows.js';
 import type { OpenedInput, Scan } from '../types.js';
 import { quoted } from '../wording.js';
-import type { CsvRow } from './row.js';
+import type { CsvRow } from './rows.js';
 import type { CsvWriter } from './writer.js';
 
 /** What the scan of a batch found in one column. */

@@ -10,14 +10,21 @@ import { keyStyle } from '../mapping/rules.js';
 import type { Role, Target } from '../mapping/targets.js';
 import { hasSurplus, inputIdCheck, refusalAgain } from '../rejects-rows.js';
 import { DOUBLED, ESCAPED, type Rows } from '../rows.js';
-import { copy, type Fixed, fixed, type Output, QUOTE, writeFixed } from '../text/bytes.js';
+import {
+  CLOSE_BRACE,
+  copy,
+  type Fixed,
+  fixed,
+  OPEN_BRACE,
+  type Output,
+  QUOTE,
+  writeFixed,
+} from '../text/bytes.js';
 import type { OpenedInput } from '../types.js';
 import { quoted, type Refusal } from '../wording.js';
-import { CsvRow } from './row.js';
+import { CsvRow } from './rows.js';
 
 const REPEATED_HEADER = 'repeats the header';
-const OPEN_BRACE = 0x7b;
-const CLOSE_BRACE = 0x7d;
 
 /** A column whose cells become metadata. */
 interface Member {

@@ -1,16 +1,12 @@
 /** Looks at JSON text byte by byte, without parsing it: where values end, what they are, and how large. */
-import { BACKSLASH, QUOTE, skipText } from '../text/bytes.js';
+import { BACKSLASH, CLOSE_BRACE, COMMA, LF, OPEN_BRACE, QUOTE, skipText } from '../text/bytes.js';
 
-const LF = 0x0a;
 const SPACE = 0x20;
 const MINUS = 0x2d;
-export const COMMA = 0x2c;
 const POINT = 0x2e;
 const ZERO = 0x30;
 const NINE = 0x39;
 export const COLON = 0x3a;
-export const OPEN_BRACE = 0x7b;
-export const CLOSE_BRACE = 0x7d;
 export const OPEN_BRACKET = 0x5b;
 export const CLOSE_BRACKET = 0x5d;
 

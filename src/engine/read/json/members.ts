@@ -1,16 +1,13 @@
 /** The members of a JSON object, one after another, as its text has them. */
 import type { Rows } from '../rows.js';
-import { BACKSLASH, QUOTE, skipText, viewOf } from '../text/bytes.js';
+import { BACKSLASH, CLOSE_BRACE, COMMA, OPEN_BRACE, QUOTE, skipText, viewOf } from '../text/bytes.js';
 import {
-  CLOSE_BRACE,
   COLON,
-  COMMA,
   ESCAPED,
   isPunctuation,
   isScalar,
   look,
   NESTED,
-  OPEN_BRACE,
   SPELLED,
   scalarEnd,
   scalarKind,

@@ -2,10 +2,10 @@
 import { UsageError } from '../../errors.js';
 import { ID_FIELD, KINDS, type Kind } from '../../model.js';
 import type { ArrayBelow } from '../mapping/identity.js';
-import { viewOf } from '../text/bytes.js';
+import { OPEN_BRACE, viewOf } from '../text/bytes.js';
 import type { Head } from '../text/head.js';
 import type { InputOptions, JsonBody } from '../types.js';
-import { CLOSE_BRACKET, OPEN_BRACE, OPEN_BRACKET, skipSpace, valueEnd } from './look.js';
+import { CLOSE_BRACKET, OPEN_BRACKET, skipSpace, valueEnd } from './look.js';
 import { membersAt } from './members.js';
 
 export interface Shape extends JsonBody {

@@ -7,25 +7,21 @@ import type { Problem } from '../../problems.js';
 import { nearest } from '../../util/nearest.js';
 import { formatSize } from '../../util/size.js';
 import { CellLists, NumberList, type Rows } from '../rows.js';
-import { viewOf } from '../text/bytes.js';
+import { COMMA, LF, OPEN_BRACE, viewOf } from '../text/bytes.js';
 import { MAX_RECORD_BYTES, Splitter } from '../text/splitter.js';
 import type { JsonBody } from '../types.js';
 import { list } from '../wording.js';
 import {
   CLOSE_BRACKET,
-  COMMA,
   isPunctuation,
   isScalar,
   isSpace,
-  OPEN_BRACE,
   OPEN_BRACKET,
   seen,
   skipSpace,
   valueEnd,
 } from './look.js';
 import { BROKEN, ENDS, membersAt } from './members.js';
-
-const LF = 0x0a;
 
 /** Rows have as `lines` numbers from 1 for items of an array; otherwise, the line on which each begins. */
 export class JsonTokenizer extends Splitter {

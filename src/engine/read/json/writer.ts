@@ -8,7 +8,7 @@ import { beginItem, EMPTY, headOf, METADATA_CLOSE, METADATA_OPEN } from '../item
 import { METADATA } from '../mapping/targets.js';
 import { inputIdCheck, otherRun, RUN } from '../rejects-rows.js';
 import type { Rows } from '../rows.js';
-import { copy, Output, writeFixed } from '../text/bytes.js';
+import { copy, OPEN_BRACE, Output, writeFixed } from '../text/bytes.js';
 import type { OpenedInput } from '../types.js';
 import {
   MOST_COLUMNS,
@@ -21,7 +21,7 @@ import {
 } from '../wording.js';
 import type { SeeField } from './fields.js';
 import { type Field, type Fields, ItemFields, type JsonRecord, recordReader } from './items.js';
-import { NESTED, NULL, OPEN_BRACE } from './look.js';
+import { NESTED, NULL } from './look.js';
 import { Members, RowMembers } from './members.js';
 import { isWhole, JSON_TYPES, type JsonType, jsonTypeOf, membersText } from './text.js';
 

@@ -1,8 +1,8 @@
 /** Splits a text into rows, a chunk at a time: the one way in which CSV of any dialect and JSON become rows. */
 import type { InputError } from '../../errors.js';
 import type { Rows } from '../rows.js';
-import { textMemory } from '../spare-memory.js';
 import { badText } from './bad-text.js';
+import { LF, textMemory } from './bytes.js';
 import { BadTextError } from './encoding.js';
 
 /** The largest record, far larger than any request may be. */
@@ -10,7 +10,6 @@ export const MAX_RECORD_BYTES = 16 * 1024 * 1024;
 
 /** How many bytes of room are behind the text of a batch: for a line end. */
 const ROOM = 1;
-const LF = 0x0a;
 const NOTHING = Buffer.alloc(0);
 
 /** A record that does not end in a chunk is read again with the next one. */

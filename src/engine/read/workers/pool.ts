@@ -6,11 +6,12 @@ import type { Pool as Thread } from 'workerpool';
 import { orAborted } from '../../util/clock.js';
 import { RecordCache } from '../record-cache.js';
 import type { Rows } from '../rows.js';
-import { itemMemory, keepYoungGenerationSmall, textMemory } from '../spare-memory.js';
+import { itemMemory, textMemory } from '../text/bytes.js';
 import type { OpenedInput } from '../types.js';
 import {
   createTask,
   errorOf,
+  keepYoungGenerationSmall,
   moved,
   type Order,
   type Reply,

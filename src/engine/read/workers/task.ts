@@ -1,4 +1,5 @@
 /** The work of a pass, on any thread, and how its orders and results go from one thread to another. */
+import { setFlagsFromString } from 'node:v8';
 import { InputError } from '../../errors.js';
 import type { Problem } from '../../problems.js';
 import { loadConversions } from '../conversion/types.js';
@@ -71,3 +72,11 @@ export function moved(value: Rows | Result): ArrayBuffer[] {
   );
   return [...new Set(arrays)];
 }
+
+/**
+ * While threads read, what they and this thread make is short-lived: a young generation that does not grow saves
+ * memory. The flag is the whole process's. Each worker sets it as it begins, because V8 of Node 20 and 22 then resets
+ * it. It is over when they end: V8 would refuse code that it has cached with other flags.
+ */
+export const keepYoungGenerationSmall = (isSmall: boolean): void =>
+  setFlagsFromString(`--semi-space-growth-factor=${isSmall ? 1 : 2}`);

@@ -2,8 +2,17 @@
 import { deserialize } from 'node:v8';
 import { Transfer, worker } from 'workerpool';
 import type { Rows } from '../rows.js';
-import { itemMemory, keepYoungGenerationSmall } from '../spare-memory.js';
-import { createTask, moved, type Order, type Reply, type Result, type TaskSpec, thrownOf } from './task.js';
+import { itemMemory } from '../text/bytes.js';
+import {
+  createTask,
+  keepYoungGenerationSmall,
+  moved,
+  type Order,
+  type Reply,
+  type Result,
+  type TaskSpec,
+  thrownOf,
+} from './task.js';
 
 /** The tasks of passes; those of a few passes may alternate. */
 const tasks = new Map<number, Promise<(batch: Rows) => Result>>();

@@ -1,10 +1,10 @@
 /** Dialects: what another writer wrote comes back, and csv-parse on the whole text at once sees the same rows. */
+
 import { parse } from 'csv-parse/sync';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { askedDialect, type Dialect, Notes, plainDialect } from '../../../../src/engine/read/csv/dialect.js';
-import { CsvRow } from '../../../../src/engine/read/csv/row.js';
-import { csvRows } from '../../../../src/engine/read/csv/rows.js';
+import { CsvRow, csvRows } from '../../../../src/engine/read/csv/rows.js';
 import { times } from '../../../support/times.js';
 import { type Dialect as Written, writeCsv } from '../csv-writer.js';
 
