@@ -25,7 +25,7 @@ export async function readConfig(
   { platform, stop }: Pick<SettingsWorld, 'platform' | 'stop'>,
   named?: string,
 ): Promise<ReadConfig> {
-  const text = await readText(path, stop);
+  const text = await readText(path, stop, named);
   if (text === null && named !== undefined) {
     const error = new ConfigError(`${path}: no such file (from ${named})`);
     throw hinted(error, { do: 'create it with', run: ['config', 'init'] });
@@ -45,14 +45,15 @@ export async function readConfig(
   return { path, exists: true, content, mode: found.mode & 0o777 };
 }
 
-async function readText(path: string, stop: AbortSignal | undefined): Promise<string | null> {
+/** Reads a file of the settings; null if it is missing. @param from what names it @throws ConfigError; InterruptedError */
+export async function readText(path: string, stop?: AbortSignal, from?: string): Promise<string | null> {
   try {
     return (await readSmallFile(path, stop)).toString().replace(/^\uFEFF/, '');
   } catch (error) {
     if (error instanceof ProfilesError) throw error;
     const code = (error as NodeJS.ErrnoException).code;
     if (code === 'ENOENT') return null;
-    throw new ConfigError(`${path}: ${fileTrouble(code)}`, { cause: error });
+    throw new ConfigError(`${path}: ${fileTrouble(code)}${from ? ` (from ${from})` : ''}`, { cause: error });
   }
 }
 

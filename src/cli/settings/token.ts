@@ -2,13 +2,12 @@
 import type { ExecFileException } from 'node:child_process';
 import { stat } from 'node:fs/promises';
 import { dirname, isAbsolute, resolve } from 'node:path';
-import { AuthError, ConfigError, InterruptedError, ProfilesError } from '../../engine/errors.js';
+import { AuthError, ConfigError, InterruptedError } from '../../engine/errors.js';
 import { fileTrouble } from '../../engine/util/file-trouble.js';
-import { readSmallFile } from '../../engine/util/read-small-file.js';
 import { type Call, hinted } from '../advice/hint.js';
 import { FLAGLESS } from '../options/index.js';
 import { readPath } from '../options/types.js';
-import { refuseExposed } from './file.js';
+import { readText, refuseExposed } from './file.js';
 import { TOKEN_KEYS } from './keys.js';
 import type { CommandWorld, Found, Ignore, Settings, SettingsWorld, Sources } from './sources.js';
 import { inFile, placeOf, readToken, Secret, variable } from './sources.js';
@@ -104,19 +103,13 @@ async function readTokenFile(
   origin: string,
   { platform, stop }: Pick<SettingsWorld, 'platform' | 'stop'>,
 ): Promise<Secret> {
-  let text: string;
-  try {
-    const found = await stat(path);
-    // The mode of a pipe does not matter.
-    if (platform !== 'win32' && found.isFile()) {
-      const otherwise = '; if that is not possible, set PROFILES_TOKEN instead';
-      refuseExposed(path, found, { what: 'contains a token', otherwise });
-    }
-    text = (await readSmallFile(path, stop)).toString();
-  } catch (error) {
-    if (error instanceof ProfilesError) throw error;
-    const trouble = fileTrouble((error as NodeJS.ErrnoException).code);
-    throw new ConfigError(`${path}: ${trouble} (from ${origin})`, { cause: error });
+  const text = await readText(path, stop, origin);
+  if (text === null) throw new ConfigError(`${path}: ${fileTrouble('ENOENT')} (from ${origin})`);
+  const found = await stat(path);
+  // The mode of a pipe does not matter.
+  if (platform !== 'win32' && found.isFile()) {
+    const otherwise = '; if that is not possible, set PROFILES_TOKEN instead';
+    refuseExposed(path, found, { what: 'contains a token', otherwise });
   }
   const token = readToken(text, path);
   if (!token) throw new ConfigError(`${path}: the file is empty (from ${origin})`);
