@@ -111,6 +111,10 @@ export const fates = {
   negative: (job) => ({ ...job, status: 'completed', completed_rows: -5 }),
   'too many': (job) => ({ ...job, status: 'completed', completed_rows: job.total_rows + 3 }),
   'half a row': (job) => ({ ...job, status: 'completed', completed_rows: 0.5 }),
+  'errors in its record': (job, polls) => ({
+    ...COMPLETED(job, polls),
+    errors: [{ message: 'no' }],
+  }),
   'unknown status': (job, polls) => (polls < 3 ? { ...job, status: 'reindexing' } : COMPLETED(job, polls)),
   'another id': (job, polls) => ({
     ...COMPLETED(job, polls),

@@ -69,6 +69,11 @@ const CASES: [fault: string, trouble: Trouble, end: End][] = [
   ['a job completes less than nothing', second('negative'), partial(7, IMPOSSIBLE)],
   ['a job completes half a row', second('half a row'), partial(7)],
   ['a job completes more than it has', second('too many'), { ...DONE, warns: IMPOSSIBLE }],
+  [
+    'a job lists errors',
+    second('errors in its record'),
+    { ...DONE, warns: /job-2 completed, but .* 1 error/ },
+  ],
   ['a status that nobody knows', second('unknown status'), DONE],
   ['a record that calls itself another job', second('another id'), DONE],
 ];

@@ -111,7 +111,7 @@ export async function identify(
   let { job } = outcome;
   if (kind === 'companies') {
     await state.sends.endProfile(send, doubt !== null, 'submitted');
-    job = null;
+    if (outcome.warning !== null) warnings.push(outcome.warning);
   } else if (job === null) {
     await state.sends.endProfile(send, true, 'submitted');
     warnings.push(outcome.warning ?? `user ${id} was accepted, but the reply names no job to follow`);

@@ -215,13 +215,15 @@ function reportJob(record: RequestRecord, { totals, inputs, emit }: DeliverDeps)
   emit({ type: 'job', kind, rows: record.rows, job: runJob(record.job!, record, paths) });
   const total_rows = totals.submitted;
   emit({ type: 'progress', phase: 'following', kind, rows: totals.completed, total_rows });
-  const { job_id, status, completed_rows, total_rows: all = null } = record.job!;
+  const { job_id, status, completed_rows, total_rows: all = null, errors } = record.job!;
   const of = (done: unknown): string => `completed ${done} of ${all ?? record.rows} rows`;
   let message: string | undefined;
   if (isFinal(status) && isImpossible(record.job!, record.rows))
     message = `the service says that job ${job_id} ${of(completed_rows)}, which cannot be`;
   else if (isShort(record.job!, record.rows))
     message = `job ${job_id} ${of(completed_rows ?? 0)} (${placeText(placeOf(record, paths))})`;
+  else if (status === 'completed' && Array.isArray(errors) && errors.length > 0)
+    message = `job ${job_id} completed, but its record lists ${count(errors.length, 'error')}`;
   if (message !== undefined) emit({ type: 'warning', message });
 }
 

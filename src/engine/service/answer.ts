@@ -16,6 +16,7 @@ import { isJobId } from './address.js';
 import { type Job, jobSchema } from './contract.js';
 import {
   errorCodeOf,
+  errorsOf,
   isHtml,
   isRedacted,
   isSuccess,
@@ -138,6 +139,10 @@ function acceptance(reply: Reply, expected: Expected): Decision {
   const value = parseJson(reply.body);
   if (value === undefined && (expected === 'job' || isHtml(reply)))
     return again(notTheService(reply), { why: 'doubt', maybeSent: true });
+  if (expected === 'anything') {
+    const says = errorsOf(reply)?.length ? `accepted with ${replyMessage(reply)}` : null;
+    return { do: 'accept', job: null, reason: says };
+  }
   const record = isObject(value) ? { ...value } : {};
   const { job_id } = record;
   if (typeof job_id === 'string' && isJobId(job_id) && !isRedacted(job_id)) {

@@ -39,18 +39,21 @@ export class EarlierReplies {
     if (jobId === null && requestId === null) return { keep: true };
     const question = `${method} ${path}`;
     const identity = identityOf(reply, jobId);
+    const isOwn = (): boolean => path.endsWith(`/${encodeURIComponent(jobId ?? '')}`);
     const before = this.#seen.get(identity);
     if (before !== undefined) {
       // Polls of a job may have equal answers. An old record does no harm, but a reply with the same request id
       // means that the connection is out of step, so it is not used again.
-      if (method === 'GET' && (before === question || path.endsWith(`/${encodeURIComponent(jobId ?? '')}`)))
-        return { keep: requestId === null };
+      if (method === 'GET' && (before === question || isOwn())) return { keep: requestId === null };
       if ((requestId !== null && isSuccess(reply)) || !this.#isRepeating(identity, isFresh)) {
         const words = [jobId && `job ${oneLine(jobId)}`, requestId && `x-request-id ${oneLine(requestId)}`];
         const lost = `answered with its reply to an earlier request (${words.filter(Boolean).join(', ')})`;
         return { keep: false, lost };
       }
     }
+    // A cache may answer a poll with the record of another job.
+    if (method === 'GET' && jobId !== null && this.#jobs.has(jobId) && !isOwn())
+      return { keep: false, lost: `answered with the record of another job (${oneLine(jobId)})` };
     remember(this.#seen, identity, question);
     if (method === 'GET' || jobId === null) return { keep: true };
     const isKnown = this.#jobs.has(jobId);

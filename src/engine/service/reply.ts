@@ -120,7 +120,7 @@ export const errorCodeOf = (reply: ReplyText): string | undefined =>
   textsOf(errorsOf(reply)?.[0] ?? {}, ['error_code']) ?? undefined;
 
 /** The errors of an error body (spec: Errors); null for any other body. All fields are optional. */
-function errorsOf(reply: ReplyText): Record<string, unknown>[] | null {
+export function errorsOf(reply: ReplyText): Record<string, unknown>[] | null {
   const value = isHtml(reply) ? undefined : parseJson(reply.body);
   const errors = isObject(value) ? value.errors : undefined;
   return Array.isArray(errors) && errors.every(isObject) ? errors : null;

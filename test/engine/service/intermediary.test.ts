@@ -80,6 +80,18 @@ describe('an answer that belongs to another request', () => {
     expect(server.connections()).toBe(2);
   });
 
+  it('the record of another request is no answer to a poll, even with a request id of its own', async () => {
+    const record = (id: string, nth: number): string =>
+      http(200, JSON.stringify({ job_id: id, status: 'completed' }), [`x-request-id: r-${nth}`]);
+    const server = await rawServer((socket, nth) =>
+      socket.write(nth <= 2 ? accepted(nth) : record(nth === 3 ? 'j-1' : 'j-2', nth)),
+    );
+    const client = testClient(server.url);
+    await ask(client, 2);
+    expect(await client.job('j-2')).toMatchObject({ job_id: 'j-2' });
+    expect(client.retries).toHaveLength(1);
+  });
+
   it('an old record of the same job is used, and what follows it is not', async () => {
     const record = (status: string, request: string): string =>
       http(200, JSON.stringify({ job_id: 'a', status }), [`x-request-id: ${request}`]);
