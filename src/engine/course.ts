@@ -65,7 +65,9 @@ async function* steps(session: Session): AsyncGenerator<ImportEvent, ImportResul
   const made = session.scanned && (yield* makePlan(session, session.scanned, mark));
   const decision = decide(session, made);
   const { mode, left } = decision;
-  if (made) yield { type: 'plan', plan: made.plan, totals: totalsFor(session, decision, made) };
+  const totals = made && totalsFor(session, decision, made);
+  if (totals) yield { type: 'plan', plan: made.plan, totals };
+  const begun = countRows(session.planned, session.requests).submitted;
   const ending: Ending = { ...decision, requests: session.requests, wait: options.wait, failure: null };
   if (!isRecorded) return yield* report(session, ending, made?.plan);
   if (made && left > 0 && mode === 'sent') {
@@ -74,7 +76,7 @@ async function* steps(session: Session): AsyncGenerator<ImportEvent, ImportResul
   yield* beginRun(session, ending);
   if (mode !== 'sent') return yield* report(session, ending, mode === 'held' ? made?.plan : undefined);
 
-  const failure = yield* sendRows(session);
+  const failure = yield* sendRows(session, begun + (totals?.to_send ?? 0));
   // What could not be recorded did not happen, for a resume.
   if (failure instanceof StateError) await session.readRequests();
   const { planned, requests } = session;
@@ -109,14 +111,19 @@ function decide(session: Session, made: Planned | null): Decision {
 }
 
 /** The totals of the plan that `decision` follows. */
-function totalsFor({ earlier }: Session, decision: Decision, { totals, changes }: Planned): PlanTotals {
-  const { mode, rows, left: to_send, stopped_by } = decision;
-  const { read, filtered, rejected, merged, unchanged } = rows;
+function totalsFor(session: Session, decision: Decision, { totals, changes }: Planned): PlanTotals {
+  const { earlier, planned, options } = session;
+  const { mode, left, stopped_by } = decision;
+  const continues = earlier !== null && mode === 'sent';
+  // What the run has completed is unchanged by now, and no more than what differs is left to send.
+  const same = continues && options.changedOnly ? Math.max(0, left - (decision.rows.unsent ?? 0)) : 0;
+  const rows = continues ? countRows(planned, session.requests) : decision.rows;
+  const { read, filtered, rejected, merged } = rows;
   const { requests, bytes } = totals.exact && !earlier ? totals : { requests: null, bytes: null };
   return {
-    ...{ read, filtered, rejected, merged, unchanged, requests, bytes },
+    ...{ read, filtered, rejected, merged, unchanged: rows.unchanged + same, requests, bytes },
     ...(mode !== 'refused' && changes?.rejected && { rejected_before: changes.rejected }),
-    ...{ to_send, stopped_by },
+    ...{ to_send: left - same, stopped_by },
   };
 }
 

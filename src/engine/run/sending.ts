@@ -18,8 +18,8 @@ import type { SentIds } from '../state/sends.js';
 import type { Session } from './session.js';
 import { isDone } from './summary.js';
 
-/** @returns the error that ended sending early, or null */
-export async function* sendRows(session: Session): AsyncGenerator<ImportEvent, unknown> {
+/** @param rows how many the run sends, those of earlier sessions included @returns the error that ended sending early, or null */
+export async function* sendRows(session: Session, rows: number): AsyncGenerator<ImportEvent, unknown> {
   const { id, scope, requests: recorded, deps, deadline, scanned, rejecting, planned } = session;
   const { state } = deps;
   const options = { ...session.options, canary: session.canary };
@@ -56,7 +56,7 @@ export async function* sendRows(session: Session): AsyncGenerator<ImportEvent, u
       doubtsOfReplaced: await doubtsOfReplaced(session, kind),
       remembering: new Remembering(kind, state.secret, options.trackKeys),
       inputs: session.inputs,
-      totalRows: acceptedOf(planned),
+      totalRows: Math.min(rows, acceptedOf(planned)),
       stop,
       reject,
     });
