@@ -132,7 +132,8 @@ describe('a request waits for an unfinished job that shares an id', () => {
     gone();
     const { code, stderr } = await send(['u1,new'], 0);
     service.trouble = {};
-    expect([code, stderr]).toEqual([0, expect.stringContaining('the service no longer knows job')]);
+    const told = /waiting for job [^\n]*: it is unfinished[\s\S]*the service no longer knows job/;
+    expect([code, stderr]).toEqual([0, expect.stringMatching(told)]);
     const resumed = await run(`resume ${old.summary!.run!}`);
     expect([resumed.code, resumed.summary!.status, service.seen.submit]).toEqual([5, 'partial', 2]);
     expect(resumed.summary!.jobs).toMatchObject([{ status: 'unknown' }]);

@@ -252,19 +252,25 @@ export async function otherJobsEnded(kind: Kind, ids: BigUint64Array, deps: Othe
   const jobs = new Map(open.holding(ids).map((job) => [job.job_id, job]));
   const announced = new Set<string>();
   const how = { clock, signal, deadlineMs, intervalMs: options.intervalMs };
+  const announce = (id: string): void => {
+    if (!announced.has(id)) deps.onWait(jobs.get(id)!);
+    announced.add(id);
+  };
   const watching = watchJobs(client, [...jobs.keys()], {
     ...how,
-    missing: state.jobs.missing.bind(state.jobs, scope),
+    async missing(id, isMissing) {
+      const since = await state.jobs.missing(scope, id, isMissing);
+      if (isMissing && clock.now() - since < MISSING_GRACE_MS) announce(id);
+      return since;
+    },
   });
   for await (const seen of watching) {
     const { job_id } = seen;
-    const job = jobs.get(job_id)!;
     if (seen.missing) await state.jobs.update(scope, { job_id, status: 'unknown' }, true);
     // The state identifies a job by the id in the request, even if the record has another one.
     else await state.jobs.update(scope, { ...seen.job, job_id });
     if (seen.missing || isFinal(seen.job.status)) open.end(job_id);
-    else if (!announced.has(job_id)) deps.onWait(job);
-    announced.add(job_id);
-    if (seen.missing) deps.onLost(job);
+    else announce(job_id);
+    if (seen.missing) deps.onLost(jobs.get(job_id)!);
   }
 }
