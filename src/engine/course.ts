@@ -117,11 +117,11 @@ function totalsFor(session: Session, decision: Decision, { totals, changes }: Pl
   const continues = earlier !== null && mode === 'sent';
   // What the run has completed is unchanged by now, and no more than what differs is left to send.
   const same = continues && options.changedOnly ? Math.max(0, left - (decision.rows.unsent ?? 0)) : 0;
-  const rows = continues ? countRows(planned, session.requests) : decision.rows;
-  const { read, filtered, rejected, merged } = rows;
+  const { read, filtered, rejected } = decision.rows;
+  const { merged, unchanged } = continues ? countRows(planned, session.requests) : decision.rows;
   const { requests, bytes } = totals.exact && !earlier ? totals : { requests: null, bytes: null };
   return {
-    ...{ read, filtered, rejected, merged, unchanged: rows.unchanged + same, requests, bytes },
+    ...{ read, filtered, rejected, merged, unchanged: unchanged + same, requests, bytes },
     ...(mode !== 'refused' && changes?.rejected && { rejected_before: changes.rejected }),
     ...{ to_send: left - same, stopped_by },
   };
