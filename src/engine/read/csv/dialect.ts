@@ -110,7 +110,7 @@ export function rejectsDelimiter(text: Buffer): string | null {
   return /_profiles_line"?([^\w"])"?_profiles_error"?\1/.exec(header!)?.[1] ?? null;
 }
 
-type Oddity = 'excel_text' | 'space_before_quote' | 'quotes_in_text';
+type Oddity = 'excel_text' | 'space_before_quote' | 'quotes_in_text' | 'escape_lost';
 
 const SENTENCES: Record<Oddity, (cells: number) => string> = {
   excel_text: (cells) =>
@@ -119,6 +119,8 @@ const SENTENCES: Record<Oddity, (cells: number) => string> = {
     `${cells === 1 ? 'a cell has' : `${count(cells, 'cell')} have`} white space before an opening quote, which is text there`,
   quotes_in_text: (rows) =>
     `${rows === 1 ? 'a row has' : `${count(rows, 'row')} have`} more than one quote in cells that begin without one`,
+  escape_lost: (rows) =>
+    `${rows === 1 ? 'a row has' : `${count(rows, 'row')} have`} the escape character before one that needs none; it is left out there`,
 };
 
 /** Signs that a CSV has another dialect than the one in which it is read, over a whole input. They only cause warnings. */
@@ -153,6 +155,11 @@ export class Notes {
     if (before < 2 && this.#quotes >= 2) this.#note('quotes_in_text', line);
   }
 
+  /** A row in whose quotes the escape character stands before a character that needs none, such as `\n`. */
+  addLost(line: number): void {
+    this.#note('escape_lost', line);
+  }
+
   #note(oddity: Oddity, line: number, space = ''): void {
     const found = this.#found.get(oddity);
     if (found) found.count++;
@@ -160,12 +167,15 @@ export class Notes {
   }
 
   warnings(): Warning[] {
-    return [...this.#found].map(([oddity, { line, count, space }]) => ({
-      message: `line ${line}: ${SENTENCES[oddity](count)}`,
-      problem:
-        oddity === 'space_before_quote'
-          ? { code: 'space_before_quote', delimiter: this.dialect.delimiter + space }
-          : { code: oddity },
-    }));
+    return [...this.#found].map(([oddity, { line, count, space }]): Warning => {
+      const message = `line ${line}: ${SENTENCES[oddity](count)}`;
+      if (oddity === 'escape_lost') return { message };
+      const { delimiter } = this.dialect;
+      const isSpace = oddity === 'space_before_quote';
+      return {
+        message,
+        problem: isSpace ? { code: oddity, delimiter: delimiter + space } : { code: oddity },
+      };
+    });
   }
 }

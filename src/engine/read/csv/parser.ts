@@ -16,6 +16,7 @@ export class DialectSplitter extends Splitter {
   line: number;
   readonly #form: CsvForm;
   readonly #isBroken: (record: string) => boolean;
+  readonly #lost: RegExp | null;
   /** Empty lines and comments before a record. */
   readonly #lead: RegExp;
   #rows: RowsBuilder | null;
@@ -29,6 +30,7 @@ export class DialectSplitter extends Splitter {
     this.#form = form;
     this.line = form.line;
     this.#isBroken = brokenIn(dialect);
+    this.#lost = lostIn(dialect);
     const comment = dialect.comment === null ? '' : `|${escaped(dialect.comment)}[^\r\n]*`;
     this.#lead = new RegExp(`^(?:[\r\n]${comment})*`);
     this.#rows = width === null ? null : new RowsBuilder(width);
@@ -89,6 +91,7 @@ export class DialectSplitter extends Splitter {
     // csv-parse also takes a comment behind a closing quote for one.
     const cells = isBroken && dialect.comment !== null ? cellsIn(raw, dialect)[0]! : record;
     const isOdd = isBroken && !dialect.lenientQuotes;
+    if (!isOdd && this.#lost?.test(raw)) notes?.addLost(line);
     const quoted = this.#quoted.splice(0);
     for (const [at, cell] of isOdd ? [] : cells.entries()) {
       if (cell.length * 3 > maxCellBytes && Buffer.byteLength(cell) > maxCellBytes)
@@ -115,6 +118,13 @@ function brokenIn({ quote, escape: own, delimiter }: Dialect): (record: string) 
     for (cell.lastIndex = 0; cell.lastIndex < record.length; ) if (!cell.test(record)) return true;
     return false;
   };
+}
+
+/** What records have in which csv-parse leaves out an escape character that makes no quote text. */
+function lostIn({ quote, escape: own, delimiter }: Dialect): RegExp | null {
+  if (quote === null || own === null) return null;
+  const [q, d, e] = [escaped(quote), escaped(delimiter), escaped(own)];
+  return new RegExp(`(?:^|${d})${q}(?:${e}(?:${q}|${e}|[\r\n])|(?!${q}|${e})[^])*${e}(?!${q}|${e}|[\r\n])`);
 }
 
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&');
