@@ -25,11 +25,14 @@ export function unlikeText({ column, type, path, misfit }: Unlike): string {
 
 const isNumeric = (type: string | null): boolean => type === 'integer' || type === 'number';
 
+/** A type that is suggested for an input, and the first value of another one that it does not read. */
+type Offered = TypeChoice & { path: string; misfit?: Unlike['misfit'] };
+
 /** A column of several inputs, and the types that are suggested for it in any of them. */
 interface Shared {
   column: string;
   looks: readonly Look[];
-  offered: (TypeChoice & { path: string })[];
+  offered: Offered[];
 }
 
 function sharedIn(looks: readonly Look[]): Shared[] {
@@ -64,33 +67,25 @@ export async function withSharedTypes(
   misfitsIn: Misfits,
 ): Promise<(Look & { unlike: Unlike[] })[]> {
   const shared = sharedIn(looks);
-  /** By column of an input and type: a value that does not fit. */
-  const misfits = new Map<string, string>();
-  const nameOf = (...names: string[]): string => JSON.stringify(names);
-  for (const { path, types, columns } of looks) {
-    const tries = shared.flatMap(({ column, looks, offered }): Try[] => {
-      if (!looks.some((look) => look.path === path)) return [];
+  for (const look of looks) {
+    const { path, types, columns } = look;
+    const tries = shared.flatMap(({ column, looks, offered }): (Try & { one: Offered })[] => {
+      if (!looks.includes(look)) return [];
       const own = ofColumn(types, column);
       const plain = ofColumn(columns, column).map(({ type }) => type);
       const isNumber = [...plain, ...own.map(({ type }) => type)].some(isNumeric);
       const others = offered.filter(({ type }) => !own.some((one) => one.type === type));
-      return others.map(({ type, markers }) => ({ column, type, markers, isNumber }));
+      return others.map((one) => ({ one, column, type: one.type, markers: one.markers, isNumber }));
     });
     if (tries.length === 0) continue;
     for (const [at, text] of (await misfitsIn(path, tries)).entries())
-      if (text !== null) misfits.set(nameOf(path, tries[at]!.column, tries[at]!.type), text);
+      if (text !== null) tries[at]!.one.misfit ??= { path, text };
   }
   const unlike: (Unlike & { first: Look })[] = [];
   const kept = shared.flatMap(({ column, looks, offered }) => {
-    const misfitOf = ({ type }: TypeChoice) =>
-      looks.flatMap(({ path }) => {
-        const text = misfits.get(nameOf(path, column, type));
-        return text === undefined ? [] : [{ path, text }];
-      });
-    const fitting = offered.filter((one) => misfitOf(one).length === 0);
-    const [{ path, type }] = offered as [(typeof offered)[number]];
-    if (fitting.length === 0)
-      unlike.push({ column, type, path, misfit: misfitOf(offered[0]!)[0]!, first: looks[0]! });
+    const fitting = offered.filter(({ misfit }) => misfit === undefined);
+    const [{ path, type, misfit }] = offered as [Offered];
+    if (fitting.length === 0) unlike.push({ column, type, path, misfit: misfit!, first: looks[0]! });
     const isWhole = fitting.some(({ type }) => type === 'integer');
     return fitting.filter(({ type }) => !(isWhole && type === 'number'));
   });

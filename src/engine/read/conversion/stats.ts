@@ -6,7 +6,7 @@ import type { CellType, ColumnType } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { type Evidence, quoted } from '../wording.js';
 import { addFit, addFits, type Fits, isOpen, noFits } from './guess.js';
-import { aroundDigits, classifyText, NOT_A_NUMBER, ZERO_AT_END } from './numbers.js';
+import { aroundDigits, NOT_A_NUMBER, ZERO_AT_END } from './numbers.js';
 import { remembered } from './type.js';
 import { converterOf, partsOf } from './types.js';
 
@@ -36,28 +36,12 @@ export const emptyStats = (types: readonly string[] = []): ColumnStats => ({
   fits: noFits(types),
 });
 
-/** Counts a non-empty cell. */
-export function addCell(stats: ColumnStats, text: string, line: number): void {
-  if (stats.notNumber === null) {
-    const kind = classifyText(text);
-    if (kind >= DECIMALS) {
-      stats.notInteger ??= { line, text };
-      if (kind & ZERO_AT_END) stats.trailingZero ??= { line, text };
-    }
-    if (addPlain(stats, kind)) return;
-  }
-  stats.cells++;
-  stats.notNumber ??= { line, text };
-  stats.notInteger ??= stats.notNumber;
-  if (isOpen(stats.fits)) addFit(stats.fits, text, line);
-}
-
 /** The least result of `classify` for a number with decimals. */
 const DECIMALS = 2;
 
 /**
  * Counts a cell by its result of `classify`. False, and nothing is counted, if its text is evidence or it is not a
- * plain number: `addCell` must count it.
+ * plain number: `addText` must count it.
  */
 export function addPlain(stats: ColumnStats, kind: number): boolean {
   if (kind === NOT_A_NUMBER) return false;
@@ -69,6 +53,20 @@ export function addPlain(stats: ColumnStats, kind: number): boolean {
   stats.cells++;
   stats.decimals = sameDecimals(stats.decimals, kind >> 1);
   return true;
+}
+
+/** Counts a cell with its text. */
+export function addText(stats: ColumnStats, kind: number, text: string, line: number): void {
+  const seen = { line, text };
+  stats.notInteger ??= seen;
+  if (kind !== NOT_A_NUMBER) {
+    if (kind & ZERO_AT_END) stats.trailingZero ??= seen;
+    addPlain(stats, kind);
+    return;
+  }
+  stats.notNumber ??= seen;
+  stats.cells++;
+  if (isOpen(stats.fits)) addFit(stats.fits, text, line);
 }
 
 /** Of numbers of decimals, as in `ColumnStats`. */

@@ -3,11 +3,11 @@ import type { CellType, ColumnPlan } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { count, grouped } from '../../util/numbers.js';
 import { looksTyped, type Suggestion, suggestionOf } from '../conversion/guess.js';
-import { classify } from '../conversion/numbers.js';
+import { classify, NOT_A_NUMBER } from '../conversion/numbers.js';
 import {
-  addCell,
   addCurrency,
   addPlain,
+  addText,
   type ColumnStats,
   type Currencies,
   currenciesOf,
@@ -93,10 +93,10 @@ export class CsvCounter implements ColumnCounter {
   #look(index: number, row: CsvRow, line: number): void {
     const { stats } = this.parts[index]!;
     const at = row.base + index;
-    const isPlain =
-      stats.notNumber === null && addPlain(stats, classify(row.bytes, row.starts[at]!, row.ends[at]!));
-    if (isPlain) return;
-    addCell(stats, row.text(index), line);
+    const kind =
+      stats.notNumber === null ? classify(row.bytes, row.starts[at]!, row.ends[at]!) : NOT_A_NUMBER;
+    if (addPlain(stats, kind)) return;
+    addText(stats, kind, row.text(index), line);
     this.#open[index] = isUndecided(stats);
   }
 }
