@@ -105,6 +105,10 @@ export class NumberList {
     this.#numbers[this.length++] = number;
   }
 
+  at(index: number): number | undefined {
+    return index < this.length ? this.#numbers[index] : undefined;
+  }
+
   /** A copy of the list, which is emptied. */
   take(): Uint32Array<ArrayBuffer> {
     const taken = this.#numbers.slice(0, this.length);

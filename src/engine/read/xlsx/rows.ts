@@ -2,7 +2,7 @@
 import { InputError } from '../../errors.js';
 import { plainDialect } from '../csv/dialect.js';
 import type { Header, Table } from '../csv/header.js';
-import { type Rows, RowsBuilder } from '../rows.js';
+import { NumberList, type Rows, RowsBuilder } from '../rows.js';
 import { Output } from '../text/bytes.js';
 import type { InputFile, OpenedInput, SheetChoice } from '../types.js';
 import { MOST_COLUMNS, tooManyColumns } from '../wording.js';
@@ -173,18 +173,14 @@ function adder({ columns, targets, rules }: OpenedInput, batch: RowsBuilder): (r
   }
 }
 
-/** Strings of a block, which is memory outside of the heap. */
-const BLOCK = 1024;
 const MOST_BYTES = 512 * 1024 * 1024;
 /** How many decoded strings are kept. */
 const RECENT = 2048;
 
-/** The strings that the cells of a workbook share: a sheet may refer to them in any order. */
+/** The strings that the cells of a workbook share, outside of the heap: a sheet may refer to them in any order. */
 class SharedStrings {
-  readonly #blocks: { bytes: Buffer; ends: Uint32Array }[] = [];
   readonly #out = new Output(64 * 1024);
-  #ends: number[] = [];
-  #bytes = 0;
+  readonly #ends = new NumberList();
   readonly #recent: string[] = new Array(RECENT).fill('');
   readonly #indexes = new Float64Array(RECENT).fill(-1);
   readonly handlers: Handlers;
@@ -200,7 +196,6 @@ class SharedStrings {
         // What is cut stays too long, so that a cell that refers to it is refused.
         close: () => this.#add(text.length > maxCell ? text : unescaped(text)),
       },
-      'x:sst': { close: () => this.#endBlock() },
       ...textsIn('x:sst/x:si', (more) => {
         // Cut, not rejected: perhaps no cell refers to it.
         if (text.length <= maxCell) text = (text + more).slice(0, maxCell + 1);
@@ -208,34 +203,23 @@ class SharedStrings {
     };
   }
 
-  /** How many strings can be read. */
   get length(): number {
-    return this.#blocks.length * BLOCK;
+    return this.#ends.length;
   }
 
   #add(text: string): void {
     this.#out.write(text);
+    if (this.#out.length > MOST_BYTES) throw new Error('its texts are too large');
     this.#ends.push(this.#out.length);
-    if (this.#bytes + this.#out.length > MOST_BYTES) throw new Error('its texts are too large');
-    if (this.#ends.length === BLOCK) this.#endBlock();
-  }
-
-  #endBlock(): void {
-    const bytes = Buffer.from(this.#out.bytes.subarray(0, this.#out.length));
-    this.#blocks.push({ bytes, ends: Uint32Array.from(this.#ends) });
-    this.#bytes += bytes.length;
-    this.#out.length = 0;
-    this.#ends = [];
   }
 
   /** @throws Error if there is no such string */
   get(index: number): string {
     const place = index % RECENT;
     if (this.#indexes[place] === index) return this.#recent[place]!;
-    const block = this.#blocks[Math.floor(index / BLOCK)];
-    const end = block?.ends[index % BLOCK];
+    const end = this.#ends.at(index);
     if (end === undefined) throw new Error(`it has no text number ${index}`);
-    const text = block!.bytes.toString('utf8', block!.ends[(index % BLOCK) - 1] ?? 0, end);
+    const text = this.#out.bytes.toString('utf8', this.#ends.at(index - 1) ?? 0, end);
     if (text.length < 1024) {
       this.#recent[place] = text;
       this.#indexes[place] = index;
