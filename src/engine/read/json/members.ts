@@ -31,7 +31,7 @@ export class Members {
   view = viewOf(this.bytes);
   /** Where the object must end. */
   until = 0;
-  /** Where it ends, after its last member; `ENDS` or `BROKEN`. */
+  /** Where it ends, after its last member; `ENDS`, also before that was reached, or `BROKEN`. */
   after = 0;
   /** Where the name is, without quotes. */
   nameStart = 0;
@@ -68,6 +68,7 @@ export class Members {
     this.#at = start + 1;
     this.#isFirst = true;
     this.until = until;
+    this.after = ENDS;
     return this.bytes[start] === OPEN_BRACE && this.bytes[until - 1] === CLOSE_BRACE;
   }
 

@@ -83,3 +83,12 @@ test('the suite is whole', () => {
   const counts = ['y_', 'n_', 'i_'].map((prefix) => named(prefix).length);
   expect(counts).toEqual([95, 188, 35]);
 });
+
+test('an item that is cut off by a bad character is as long as the one before', async () => {
+  // Both are so long that each is read by itself, and begins where the one before began.
+  const item = (id: string, beginning: string): string => `{"company_id":"${id}","v":"${beginning}`;
+  const whole = item('c1', 'x'.repeat(600_000));
+  const broken = item('c2', `\u0001","w":"`);
+  const text = [whole, broken.padEnd(whole.length, 'x')].map((one) => `${one}"}\n`).join('');
+  await expect(readText('f.ndjson', text)).rejects.toThrow('f.ndjson:2: the line is not valid JSON');
+});
