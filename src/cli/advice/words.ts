@@ -33,12 +33,13 @@ const privateFlags = ({ set, where }: { set: readonly string[]; where: readonly 
  * The same command, continuing the run, with other flags. None for `identify`, which does not take these flags, and none
  * for stdin, which cannot be read again.
  */
-function continued(what: string, plus: readonly string[], { isOf, paths }: Commands): Line[] {
+function continued(what: string, plus: readonly string[], { isOf, paths }: Commands, run?: string): Line[] {
   const isImport = isOf('import') && !paths.includes('-');
   if (!isImport && !isOf('apply') && !isOf('resume')) return [];
   // `resume --failed` has opened the run again: now it is an unfinished one.
   const without = ['--full', '--failed'];
-  return [{ do: what, again: { without, plus: [...(isImport ? ['--resume'] : []), ...plus] } }];
+  const named = run !== undefined && isOf('resume') ? { paths: [run] } : {};
+  return [{ do: what, again: { ...named, without, plus: [...(isImport ? ['--resume'] : []), ...plus] } }];
 }
 
 /** What to do if the service asks to wait longer than allowed: resume later, or allow it with a setting. */
@@ -116,7 +117,7 @@ const WORDS: Dictionary = {
   request_refused: ({ run }, commands) => [
     { do: 'if single rows are at fault, find them', run: ['resume', run, '--on-failure', 'isolate'] },
     { do: 'if the service is fixed, send the same rows again', run: ['resume', run] },
-    ...continued('to skip the whole request', ['--on-failure', 'continue'], commands),
+    ...continued('to skip the whole request', ['--on-failure', 'continue'], commands, run),
   ],
 };
 

@@ -126,7 +126,8 @@ export async function runAndReport(
   try {
     const ended = await follow().catch(async (error: unknown) => {
       const code = error instanceof ProfilesError ? error.problem?.code : undefined;
-      if (start.from !== 'inputs') adviseImport(error, { options, savePlan }, context);
+      const planned = start.from === 'plan' ? start.plan.inputs.map(({ path }) => path) : [];
+      if (start.from !== 'inputs') adviseImport(error, { options, savePlan, planned }, context);
       // If `apply` begins again, nothing has been planned by then.
       const isUnreported = ['report_file', 'plan_begun', 'run_not_unfinished'].includes(code ?? '');
       // If both fail, the error of the import is thrown, and the other one becomes a warning.
@@ -206,17 +207,18 @@ async function unsentFlags(notSent: NonNullable<Summary['not_sent']>, state: Sta
   return found;
 }
 
-/** Adds to the error for a recorded input that has changed how to import all inputs as they are now. */
+/** Adds to the error for a recorded input that has changed, or an old plan, how to import all inputs as they are now. */
 function adviseImport(
   error: unknown,
-  { options, savePlan }: { options: ImportOptions; savePlan: string | undefined },
+  { options, savePlan, planned }: { options: ImportOptions; savePlan: string | undefined; planned: string[] },
   { commands }: Context,
 ): void {
   const problem = error instanceof ProfilesError ? error.problem : null;
-  if (problem?.code !== 'input_changed' && problem?.code !== 'plan_input') return;
-  const { path, paths } = problem;
+  const isOld = problem?.code === 'plan_outdated' && !commands.wasTyped('--input');
+  const isChanged = problem?.code === 'input_changed' || problem?.code === 'plan_input';
+  const { path, paths } = isChanged ? problem : { path: '', paths: isOld ? planned : [] };
   const flags = flagsIn(options);
-  if (!paths || paths.includes('-') || flags === null) return;
+  if (!paths?.length || paths.includes('-') || flags === null) return;
   const plan = commands.isOf('apply') ? commands.paths[0] : savePlan;
   const plus = [
     ...flags,
@@ -224,9 +226,10 @@ function adviseImport(
     ...setIn(options).flatMap((pair) => ['--set', pair]),
     ...(plan === undefined ? [] : ['--save-plan', plan]),
   ];
+  const again = { command: 'import', paths, only: [], plus };
+  if (isOld) return void hinted(error as ProfilesError, { do: (error as ProfilesError).hint!, again });
   const moved = `if it is elsewhere now, add --input <new path of ${path}>`;
   const files = paths.length === 1 ? 'the file' : 'the files';
   const otherwise = plan === undefined ? `import ${files} again` : `make a new plan of ${files}`;
-  const again = { command: 'import', paths, only: [], plus };
   hinted(error as ProfilesError, [{ do: `restore the old content, or ${otherwise}`, again }, moved]);
 }

@@ -7,7 +7,7 @@ import { ProfilesError } from '../../engine/errors.js';
 import type { ImportOptions } from '../../engine/options.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
 import { mayContinue } from '../../engine/run/door.js';
-import { loadPlan, startOfPlan } from '../../engine/run/plan-file.js';
+import { checkRegion, loadPlan, startOfPlan } from '../../engine/run/plan-file.js';
 import type { Repeated } from '../../engine/run/recorded.js';
 import { chooseRun, startOfRun } from '../../engine/run/start.js';
 import type { StoredRun } from '../../engine/state/runs.js';
@@ -62,6 +62,7 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
       '--max-changed has no effect on this plan: it was made without --changed-only',
       'leave it out',
     );
+  checkRegion(plan, (await context.settings()).region);
   const account = { scope: await context.scope(), tokenHash: await tokenHashOf(context) };
   const applied = await startOfPlan(plan, asked, { state: await context.state(), ...account });
   if ('start' in applied)

@@ -65,16 +65,24 @@ export const hashToken = (token: string, texts: readonly string[]): string =>
     .update(JSON.stringify([token, ...texts]))
     .digest('hex');
 
+const elsewhere = ({ region, account }: SavedPlan, what: string): UsageError =>
+  new UsageError(`the plan is for ${what}`, { problem: { code: 'plan_elsewhere', region, account } });
+
+/** Checks the region of a plan, which may be known where another one has no host. @throws UsageError */
+export function checkRegion(plan: SavedPlan, here: string): void {
+  if (plan.region !== here) throw elsewhere(plan, `region ${plan.region}, not for ${here}`);
+}
+
 /** Checks that the plan was made for this service and account. @throws UsageError that names the difference */
 async function checkAccount(plan: SavedPlan, deps: Pick<ImportDeps, 'scope' | 'tokenHash'>): Promise<void> {
   const scope = deps.scope!;
-  const { region, base_url, account, account_hash } = plan;
+  const { base_url, account, account_hash } = plan;
   const here = await accountOf(scope, plan.inputs, deps);
   const named = (one: string | null) => (one === null ? 'an account without a name' : `account ${one}`);
   const refuse = (what: string): never => {
-    throw new UsageError(`the plan is for ${what}`, { problem: { code: 'plan_elsewhere', region, account } });
+    throw elsewhere(plan, what);
   };
-  if (region !== scope.region) refuse(`region ${region}, not for ${scope.region}`);
+  checkRegion(plan, scope.region);
   if (base_url !== scope.base_url) refuse(`${base_url}, not for ${scope.base_url}`);
   if (account !== here.account) refuse(`${named(account)}, not for ${named(here.account)}`);
   if (account_hash !== here.account_hash)
@@ -109,7 +117,10 @@ export async function checkState(
   };
   const now = await stateMark(state, scope!, kindsOf(plan.inputs));
   if (now.id !== plan.state.id)
-    refuse('this plan was compared with another state', 'apply it with the state that it was made with');
+    refuse(
+      'this plan was compared with another state',
+      'apply it with the state that it was made with, or make a new one',
+    );
   const stale = Object.keys(now).find((kind) => plan.state![kind] !== now[kind]);
   if (stale)
     refuse(
