@@ -57,6 +57,20 @@ describe('a run', () => {
     expect(codes).toEqual(['0', '1', '2', '3', '4', '5'].map((text) => ({ code: text })));
   });
 
+  test('has the intent of each request on disk when it arrives, also one that waited for others', async () => {
+    const ids = Array.from({ length: 50 }, (_, i) => `c-${i}`);
+    machine.write(file.path, `company_id,code\n${ids.map((id) => `${id},0\n`).join('')}`);
+    const states: unknown[] = [];
+    service.trouble.submit = () => async (exchange) => {
+      const { sha256 } = await exchange.read();
+      states.push(sql(`SELECT state FROM requests WHERE json_extract(record, '$.digest') = '${sha256}'`));
+      await exchange.acknowledge();
+    };
+    const { code, stderr } = await run(`import ${file.path} --chunk-size 1 --concurrency 99`);
+    expect(code, stderr).toBe(0);
+    expect(states).toEqual(ids.map(() => ({ state: 'intent' })));
+  });
+
   test('keeps its values while its jobs are only followed, and sends nothing without them', async () => {
     service.trouble = { fate: () => fates.stuck };
     const waiting = '--concurrency 4 -o interval=1h --wait 8h';

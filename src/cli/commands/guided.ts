@@ -90,7 +90,7 @@ async function guided(
 
 /**
  * The mapping that a person makes of some inputs, without an import. @returns null for rejects files, which need none
- * @throws as `guide` does
+ * @throws as `guideImport` does
  */
 export const askMapping = (
   { words: paths, flags }: Line,
@@ -165,7 +165,7 @@ async function withKnown(looks: Found[], context: Context): Promise<Found[]> {
   return found;
 }
 
-/** Saves the answers. @returns null if they cannot be: the import goes on, and its command has them as flags */
+/** Saves the answers. @returns null if they cannot be: the import continues, and its command has them as flags */
 async function save(path: string, mapping: MappingFile, ask: Prompter, context: Context) {
   try {
     await mappings.saveMapping(path, mapping, context);

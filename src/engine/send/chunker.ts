@@ -11,7 +11,7 @@ import { isInDoubt } from '../states.js';
 import { sum } from '../util/numbers.js';
 import { addRow, bodyOf, type Chunk, type ChunkPart, extend, type SameRows, type Stretch } from './chunk.js';
 
-/** The limits of a request, read when a chunk begins: they may become lower meanwhile. */
+/** The limits of a request, read when a chunk begins: they may become lower while it is sent. */
 export interface Limits {
   readonly items: number;
   readonly bytes: number;
