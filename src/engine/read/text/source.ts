@@ -29,11 +29,6 @@ export interface SourceFile {
   stamp?: FileStamp;
 }
 
-export interface OpenFile {
-  handle: FileHandle;
-  stamp: FileStamp;
-}
-
 /** How many hex digits of a digest a mark keeps. */
 const MARK_DIGITS = 16;
 
@@ -98,7 +93,7 @@ const READ_AT_ONCE = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0);
  * Opens a regular file for reading.
  * @throws InputError for a missing or unreadable file, a folder, or a pipe (an input is read twice)
  */
-export async function openFile(file: SourceFile): Promise<OpenFile> {
+export async function openFile(file: SourceFile): Promise<{ handle: FileHandle; stamp: FileStamp }> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(file.location, READ_AT_ONCE);
