@@ -29,6 +29,9 @@ export interface MappingRules {
   allowIds?: readonly string[] | undefined;
 }
 
+/** The rules of one source. What it leaves out is taken from the next. */
+export type SomeRules = { readonly [R in keyof MappingRules]?: MappingRules[R] | undefined };
+
 /** The rules for the inputs of one kind. They replace the rules for all inputs completely. */
 export interface KindMapping {
   /** Column of the identifier, in inputs that have it. */
@@ -52,7 +55,7 @@ export const NO_RULES: MappingRules = {
 /** The rules that the user has set, apart from defaults. Has no constant values (`set`). */
 export interface Stated {
   /** By kind of the inputs. */
-  rules: { readonly [K in Kind]: { readonly [R in keyof MappingRules]?: MappingRules[R] | undefined } };
+  rules: { readonly [K in Kind]: SomeRules };
   /** Those of mapping files alone, which no command without flags for columns can leave out. */
   files?: { readonly [K in Kind]: MappingRules } | undefined;
   /** Whether it describes the columns, so that a rejects file of an unknown run can be read. */

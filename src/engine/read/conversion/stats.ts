@@ -104,7 +104,7 @@ export interface Decision {
 }
 
 /** Decides the type once all cells are counted. @param place the word for a line; in a sheet it is `row` */
-export function decide(stats: ColumnStats, place = 'line'): Decision {
+export function decide(stats: ColumnStats, place: string): Decision {
   const { cells, notNumber, notInteger, trailingZero, decimals } = stats;
   const at = ({ line, text }: Evidence): string => `${place} ${line}: ${quoted(text)}`;
   if (cells === 0) return { type: 'string', reason: 'no values', warning: null };

@@ -2,14 +2,16 @@
 import { UsageError } from '../../errors.js';
 import { type KeyStyle, KINDS, type Kind, SOME_ZONE } from '../../model.js';
 import { FACTS, type FileFacts, givenFacts } from '../../options/file-facts.js';
-import { type KindMapping, type MappingRules, NO_RULES } from '../../options/mapping-rules.js';
+import {
+  type KindMapping,
+  type MappingRules,
+  NO_RULES,
+  type SomeRules,
+} from '../../options/mapping-rules.js';
 import type { ReadOptions } from '../../options.js';
 import { cellType, zoned } from '../conversion/types.js';
 
-export { type MappingRules, NO_RULES } from '../../options/mapping-rules.js';
-
-/** The rules of one source. What it leaves out is taken from the next. */
-export type SomeRules = { readonly [K in keyof MappingRules]?: MappingRules[K] | undefined };
+export { type MappingRules, NO_RULES, type SomeRules } from '../../options/mapping-rules.js';
 
 /**
  * Merges the rules of flags over those of a file. Flags win for their column or key; their `include` replaces the
@@ -86,12 +88,11 @@ export const openZones = (all: Typed & { [K in Kind]?: Typed | undefined }): str
     return Object.entries(section.type ?? {}).flatMap(([column, type]) => (isOpen(type) ? column : []));
   });
 
+/** What the rows are, and where their identifiers are. */
+type Identified = Pick<ReadOptions, 'kind' | 'id' | 'userId' | 'companyId'>;
+
 /** A mapping file's rules for all inputs, or for those of one kind. */
-export interface Mapping {
-  kind?: Kind | undefined;
-  id?: string | undefined;
-  userId?: string | undefined;
-  companyId?: string | undefined;
+export interface Mapping extends Identified {
   /** The zone of dates without an offset, which its types have already. */
   zone?: string | undefined;
   /** How its file says that all inputs are read. */
@@ -105,12 +106,6 @@ export interface Zones {
   otherwise?: string | undefined;
 }
 
-/** The options that mapping files can set. */
-type MappedOptions = Pick<
-  ReadOptions,
-  'kind' | 'id' | 'userId' | 'companyId' | 'rules' | 'byKind' | 'stated'
->;
-
 /**
  * Merges mapping files, at most one for all inputs and one for each kind, and the requested options over them. Rules
  * for a kind override those for all inputs. If only one kind has a mapping, a single input is of that kind. What files and
@@ -120,10 +115,10 @@ type MappedOptions = Pick<
  */
 export function withMappings(
   files: readonly Mapping[],
-  asked: Omit<MappedOptions, 'rules' | 'byKind' | 'stated'> & { rules: SomeRules },
+  asked: Identified & { rules: SomeRules },
   below: SomeRules,
   single: boolean,
-): MappedOptions {
+): Identified & Pick<ReadOptions, 'rules' | 'byKind' | 'stated'> {
   const of = (kind: Kind | undefined): Mapping | undefined => {
     const [found, other] = files.filter((file) => file.kind === kind);
     if (other === undefined) return found;

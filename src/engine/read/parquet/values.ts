@@ -16,7 +16,7 @@ export class BadValueError extends Error {
 export type JsonValue = string | number | boolean | object | null;
 // biome-ignore lint/suspicious/noExplicitAny: each physical type has another one
 type Raw = any;
-export type Convert = (raw: Raw) => JsonValue;
+type Convert = (raw: Raw) => JsonValue;
 
 /** What a column's values mean. Older files say it with converted types only. */
 function meaningOf({ converted_type, logical_type, scale, precision }: SchemaElement): LogicalType | null {
