@@ -84,6 +84,7 @@ export function causeText({ column, reason, rows, at, example }: RejectionCause,
 /** Verbs that reasons begin with, and their plural: one row `is`, several `are`. */
 const PLURAL: Readonly<Record<string, string>> = {
   ...{ is: 'are', has: 'have', holds: 'hold', contains: 'contain', names: 'name', repeats: 'repeat' },
+  ...{ cannot: 'cannot' },
 };
 
 function predicate(reason: string, rows: number): string {

@@ -132,6 +132,8 @@ function describe(
   const ofType = cause && ` of type ${cause.type}`;
   const [value] = (!isCells && !KEEPS_NUMBERS.test(rest) && VALUE.exec(rest)) || [];
   rest = ofType ? rest.split(ofType).map(withoutValues).join(ofType) : withoutValues(rest);
+  // The example says it.
+  if (column !== null && value !== undefined) rest = rest.replace(/^"?…"? /, '');
   const advice = adviceFor(reason, column === input.companyIdColumn);
   if (advice?.code === 'missing_value') rest = 'holds a null marker';
   if (advice?.code === 'zeros_lost') rest = 'has lost the zeros in front';
