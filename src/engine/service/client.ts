@@ -2,7 +2,7 @@
 
 import { ConfigError, ContractError, type ProfilesError, ServiceError, UsageError } from '../errors.js';
 import type { Kind } from '../model.js';
-import { NUMBERS } from '../options.js';
+import { importNumbers } from '../options.js';
 import { isObject } from '../util/json-object.js';
 import { baseUrlOf, jobSegment } from './address.js';
 import type { Answer, ReadDecision } from './answer.js';
@@ -81,14 +81,7 @@ export function createClient(options: ClientOptions): ServiceClient {
   const base = baseUrlOf(baseUrl);
   const lookupBase = lookupBaseUrl === null ? null : baseUrlOf(lookupBaseUrl);
   const transport = new Transport(options);
-  const { retries, retryDelayMs, maxRetryAfterMs } = NUMBERS;
-  const retrying = {
-    retries: retries.default,
-    retryDelayMs: retryDelayMs.default,
-    maxRetryAfterMs: maxRetryAfterMs.default,
-    busyTimeoutMs: 0,
-    ...options,
-  };
+  const retrying = importNumbers(options);
   /** What requests to the base URL have in common. */
   const common = { base, earlier: new EarlierReplies() };
 
