@@ -3,25 +3,13 @@
  * checked without its items.
  */
 import { InputError } from '../../errors.js';
-import type { Problem } from '../../problems.js';
-import { nearest } from '../../util/nearest.js';
 import { formatSize } from '../../util/size.js';
 import { CellLists, NumberList, type Rows } from '../rows.js';
-import { COMMA, LF, OPEN_BRACE, viewOf } from '../text/bytes.js';
+import { COMMA, LF, viewOf } from '../text/bytes.js';
 import { MAX_RECORD_BYTES, Splitter } from '../text/splitter.js';
 import type { JsonBody } from '../types.js';
-import { list } from '../wording.js';
-import {
-  CLOSE_BRACKET,
-  isPunctuation,
-  isScalar,
-  isSpace,
-  OPEN_BRACKET,
-  seen,
-  skipSpace,
-  valueEnd,
-} from './look.js';
-import { BROKEN, ENDS, membersAt } from './members.js';
+import { arrayStart, CUT, type Fault, faultAround, textFollows } from './around.js';
+import { CLOSE_BRACKET, isPunctuation, isScalar, isSpace, seen, valueEnd } from './look.js';
 
 /** Rows have as `lines` numbers from 1 for items of an array; otherwise, the line on which each begins. */
 export class JsonTokenizer extends Splitter {
@@ -210,84 +198,4 @@ function linesIn(text: Uint8Array): number {
   let lines = 0;
   for (const byte of text) if (byte === LF) lines++;
   return lines;
-}
-
-/** What an error says. */
-type Fault = readonly [sentence: string, hint: string, problem?: Problem];
-
-/** A fault, and its offset. */
-interface FaultAt {
-  at: number;
-  fault: Fault;
-}
-
-const CUT = 'the file may be cut off: export it again';
-const NOT_VALID: Fault = ['what is around the array is not valid JSON', 'fix it, or export the file again'];
-const NO_JSON: Fault = [
-  'is not a JSON array, and not {"companies": […]} or {"users": […]}',
-  'name the format, if it is not JSON',
-  { code: 'wrong_format', likely: null },
-];
-const textFollows = (what: string): Fault => [
-  `text follows the end of the ${what}`,
-  'if it is more items, put all items into one array, or write them as JSON Lines (one item per line); otherwise, remove it',
-];
-
-/** The offset after the bracket that opens the array; -1 if the text ends before it. */
-function arrayStart(text: Buffer, { path }: JsonBody): number | FaultAt {
-  let at = skipSpace(text, 0);
-  for (let level = 0; at < text.length; level++) {
-    const name = path[level];
-    if (text[at] !== (name === undefined ? OPEN_BRACKET : OPEN_BRACE)) {
-      if (level === 0) return { at, fault: NO_JSON };
-      const sentence = `"${path.slice(0, level).join('.')}" is not ${name === undefined ? 'an array' : 'an object'}`;
-      return { at, fault: [sentence, 'name the path to the array of items', { code: 'wrong_path' }] };
-    }
-    if (name === undefined) return at + 1;
-    const { found, end } = membersAt(text, at);
-    const member = found.find((one) => one.name === name);
-    if (!member) {
-      if (end === ENDS) return -1;
-      if (end === BROKEN) return { at, fault: NOT_VALID };
-      const names = found.map((one) => one.name);
-      const like = nearest(name, names);
-      const hint = like ? `did you mean "${like}"?` : `its members are ${list(names) || 'none'}`;
-      return { at: end, fault: [`has no "${path.slice(0, level + 1).join('.')}"`, hint] };
-    }
-    at = member.start;
-  }
-  return -1;
-}
-
-/** What is wrong with a whole text in which the array is empty; null if nothing is. */
-function faultAround(text: Buffer, { path, others }: JsonBody): FaultAt | null {
-  const json = text.toString();
-  try {
-    JSON.parse(json);
-  } catch (error) {
-    const { message } = error as Error;
-    const position = Number(/ at position (\d+)/.exec(message)?.[1] ?? json.length);
-    const at = Buffer.byteLength(json.slice(0, position));
-    // Node 20 gives no place for short texts.
-    if (at === text.length && !/^Unexpected token/.test(message))
-      return { at, fault: ['the text ends after the array, before the object that it is in is closed', CUT] };
-    return { at, fault: /after JSON/.test(message) ? textFollows('object that holds the array') : NOT_VALID };
-  }
-  let object = skipSpace(text, 0);
-  for (const [level, name] of path.entries()) {
-    const members = membersAt(text, object).found;
-    const other = members.find((one) => others.includes(one.name) && text[one.start] === OPEN_BRACKET);
-    if (level === 0 && other) {
-      const hint = 'import one kind at a time: say which one to read';
-      const sentence = `holds "${other.name}" beside "${path.join('.')}"`;
-      return { at: other.start, fault: [sentence, hint, { code: 'both_kinds' }] };
-    }
-    const found = members.filter((one) => one.name === name).map(({ start }) => start);
-    if (found.length > 1) {
-      const sentence = `"${path.slice(0, level + 1).join('.')}" appears twice`;
-      return { at: found[1]!, fault: [sentence, 'put all items into one array'] };
-    }
-    object = found[0]!;
-  }
-  return null;
 }
