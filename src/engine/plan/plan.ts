@@ -22,7 +22,7 @@ import { shareTypes, type TypedInput } from './shared-types.js';
 export interface PlannedInput {
   opened: OpenedInput;
   scan: Scan;
-  /** Whether its rows may be users or companies. Only a look at the input goes on then. */
+  /** Whether its rows may be users or companies. Only a look at the input continues then. */
   unclear?: boolean;
 }
 

@@ -110,7 +110,7 @@ function isLines(text: Buffer): boolean {
     if (line[0] !== OPEN_BRACE) return true;
     const end = valueEnd(line, viewOf(line), 0, line.length);
     at += line.length;
-    // A pretty-printed object goes on with another byte than a broken line and the object after it.
+    // A pretty-printed object continues with another byte than a broken line and the object after it.
     if (end < 0) {
       return !/[[{,]\s*$/.test(line.toString('latin1')) && !/^\s*["}\],]/.test(text.toString('latin1', at));
     }
