@@ -16,7 +16,6 @@ import {
   foundIn,
   isAboutRows,
   isCanaryDue,
-  mayIsolate,
   nextStep,
   rulesOf,
   type Step,
@@ -34,6 +33,7 @@ import {
   repeated,
   whereIs,
 } from './request-record.js';
+import type { Searches } from './searches.js';
 
 /** @throws ProfilesError when the run cannot continue */
 export async function deliver(given: Chunk, deps: DeliverDeps, searches: Searches): Promise<void> {
@@ -244,53 +244,3 @@ async function rejectAgain(chunk: Chunk, reason: string, deps: DeliverDeps): Pro
   Object.assign(record, prepare(chunk).content, { state: 'rejected', reason });
   await state.requests.record(run, scope, chunk.kind, record, intentRows(chunk, deps));
 }
-
-/** The searches for rows at fault of one sender: when one may begin (contract §4 "The rows at fault"). */
-export class Searches {
-  /** Number of failed requests by failure (`failureOf`). */
-  readonly #alike = new Map<string | null, number>();
-  /** Each running search, until it has ended. */
-  readonly #underWay = new Set<Promise<void>>();
-  /** Whether it was said that none begins. */
-  #isGivenUp = false;
-
-  /**
-   * Begins a search. Waits for running ones: if one completes a request, single rows are at fault. Says once that none
-   * begins.
-   * @param source the request that failed
-   * @returns what ends the search; null if none may begin
-   */
-  async begin(
-    source: RequestRecord,
-    { requests, emit }: Pick<DeliverDeps, 'requests' | 'emit'>,
-  ): Promise<(() => void) | null> {
-    const failure = failureOf(source);
-    const failed = (this.#alike.get(failure) ?? 0) + 1;
-    this.#alike.set(failure, failed);
-    while (!mayIsolate(failed, requests)) {
-      if (this.#underWay.size > 0) {
-        await Promise.race(this.#underWay);
-        continue;
-      }
-      if (!this.#isGivenUp) emit(NOT_STARTED);
-      this.#isGivenUp = true;
-      return null;
-    }
-    let end = (): void => {};
-    const ended = new Promise<void>((resolve) => {
-      end = resolve;
-    });
-    this.#underWay.add(ended);
-    return () => {
-      this.#underWay.delete(ended);
-      end();
-    };
-  }
-}
-
-const NOT_STARTED = {
-  type: 'warning',
-  message:
-    'did not look for the rows at fault: no request of this run has completed, and three or more failed in the same way; the service or the mapping is at fault',
-  problem: { code: 'isolation_not_started' },
-} as const;

@@ -14,10 +14,11 @@ import type { Clock } from '../util/clock.js';
 import { formatDuration } from '../util/duration.js';
 import { count } from '../util/numbers.js';
 import type { Chunk } from './chunk.js';
-import { deliver, Searches } from './deliver.js';
+import { deliver } from './deliver.js';
 import { follow, otherJobsEnded } from './follow.js';
 import { checkCanary, isCanaryDue } from './next.js';
 import { type DeliverDeps, prepare } from './request-record.js';
+import { Searches } from './searches.js';
 
 /** What the sender makes for its deliveries. */
 type Made = 'emit' | 'isMoreToCome' | 'mostItems' | 'tooLarge' | 'totals';

@@ -5,8 +5,8 @@ import { describe, expect, test } from 'vitest';
 import type { ImportEvent } from '../../../src/engine/events.js';
 import type { RequestRecord } from '../../../src/engine/model/requests.js';
 import { RunRequests } from '../../../src/engine/model/run-requests.js';
-import { Searches } from '../../../src/engine/send/deliver.js';
 import { mayIsolate, nextStep } from '../../../src/engine/send/next.js';
+import { Searches } from '../../../src/engine/send/searches.js';
 import { times } from '../../support/times.js';
 import { recordedRange } from '../support/rows.js';
 
