@@ -22,7 +22,7 @@ module.exports = {
 /**
  * Leaves out parts of packages that are never used, but add milliseconds to a start: commander's subcommands
  * in processes of their own; undici's fetch, caches, and mocks, HTTP/2 (off by default), and bodies other than bytes;
- * pg's search for a password file, which `state/postgres/connect.ts` does; workerpool's script for browsers.
+ * pg's search for a password file, which `state/postgres/connect.ts` does.
  * @type {import('esbuild').Plugin}
  */
 const withoutUnused = {
@@ -32,7 +32,6 @@ const withoutUnused = {
       { filter: /^node:child_process$/, of: /[\\/]commander[\\/]/ },
       { filter: /^\.\/client-h2\.js$/, of: /[\\/]undici[\\/]/ },
       { filter: /^pgpass$/, of: /[\\/]pg[\\/]/ },
-      { filter: /^\.\/generated\/embeddedWorker$/, of: /[\\/]workerpool[\\/]/ },
       { filter: /^\.\.\/web\/fetch\/body\.js$/, of: /[\\/]undici[\\/].*client-h1\.js$/ },
     ];
     for (const { filter, of } of unused) {

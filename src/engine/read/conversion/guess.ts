@@ -149,6 +149,7 @@ function addMarker(markers: Marker[], { text, cells }: Marker): void {
 
 /** `a` comes before `b`. */
 export function addFits(a: Fits, b: Fits): Fits {
+  if (b.cells === 0 && b.markers.length === 0) return a;
   const markers = a.markers.map((marker) => ({ ...marker }));
   for (const marker of b.markers) addMarker(markers, marker);
   const types = a.types.map((fit, at) => {

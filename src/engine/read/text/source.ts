@@ -1,6 +1,7 @@
 /** Reads the bytes of a file: with understandable errors, unpacked, and counted. */
 import { createHash } from 'node:crypto';
-import { constants, type FileHandle, open, readdir, stat } from 'node:fs/promises';
+import { statSync } from 'node:fs';
+import { constants, type FileHandle, open, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
 import * as zlib from 'node:zlib';
@@ -82,7 +83,11 @@ export async function refuseChanged({
   location,
   stamp,
 }: Required<Pick<SourceFile, 'path' | 'location' | 'stamp'>>): Promise<void> {
-  const now = await stat(location).catch(() => null);
+  // Asked before each request: it takes less than a turn of the event loop.
+  let now: FileStamp | null = null;
+  try {
+    now = statSync(location);
+  } catch {} // it is gone
   if (now === null || !sameStamp(now, stamp)) throw changedDuringImport(path);
 }
 

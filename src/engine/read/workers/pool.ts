@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { serialize } from 'node:v8';
-import type { Pool as Thread } from 'workerpool';
+import { Worker } from 'node:worker_threads';
 import { orAborted } from '../../util/clock.js';
 import { RecordCache } from '../record-cache.js';
 import type { Rows } from '../rows.js';
@@ -52,7 +52,7 @@ export class Pool {
   /** Rows that passes share; null if each reads its file. */
   readonly cache: RecordCache | null;
   readonly #options: PoolOptions;
-  #threads: Promise<Threads> | null = null;
+  #threads: Threads | null = null;
   #closing: Promise<void> = Promise.resolve();
 
   constructor(options: PoolOptions) {
@@ -63,7 +63,7 @@ export class Pool {
 
   /** Starts the threads if this input is large enough, so that they are ready when it is read. */
   prepare(input: OpenedInput): void {
-    void this.#threadsFor(input);
+    this.#threadsFor(input);
   }
 
   /**
@@ -76,7 +76,7 @@ export class Pool {
     batches: AsyncIterable<Rows>,
     signal?: AbortSignal,
   ): AsyncGenerator<TaskResults[S['pass']]> {
-    const threads = await this.#threadsFor(spec.input);
+    const threads = this.#threadsFor(spec.input);
     const results =
       threads.length > 0
         ? inOrder(batches, sending(threads, spec), threads.length * PER_THREAD, signal)
@@ -94,12 +94,12 @@ export class Pool {
     const threads = this.#threads;
     this.#threads = null;
     await earlier;
-    await Promise.all(((await threads) ?? []).map((thread) => thread.terminate(true)));
+    await Promise.all((threads ?? []).map((thread) => thread.end()));
     if (threads) keepYoungGenerationSmall(false);
     await this.cache?.close();
   }
 
-  async #threadsFor(input: OpenedInput): Promise<Threads> {
+  #threadsFor(input: OpenedInput): Threads {
     const { threads, workerUrl = builtWorker(), leastBytes = leastBytesOf(input) } = this.#options;
     if (threads === 0 || workerUrl === null || input.stamp.size < leastBytes) return [];
     this.#threads ??= start(fileURLToPath(workerUrl), threads);
@@ -107,21 +107,53 @@ export class Pool {
   }
 }
 
+/** A thread with a queue: it begins its next order at once, also while this thread is busy. */
+class Thread {
+  readonly #worker: Worker;
+  /** The orders without a reply, by number. */
+  readonly #open = new Map<number, { resolve(reply: Reply): void; reject(error: unknown): void }>();
+  #last = 0;
+  /** Why it has ended. */
+  #failure: unknown;
+
+  /** @throws if the system has no more threads */
+  constructor(script: string) {
+    // Rows are short-lived. A small young generation costs little time and saves memory.
+    const resourceLimits = { maxYoungGenerationSizeMb: 4 };
+    this.#worker = new Worker(script, { resourceLimits })
+      .on('message', ({ number, reply }: { number: number; reply: Reply }) => {
+        this.#open.get(number)?.resolve(reply);
+        this.#open.delete(number);
+      })
+      .on('error', (error) => this.#fail(error))
+      .on('exit', () => this.#fail(new Error('a thread has ended')));
+  }
+
+  async run(order: Order, transfer: ArrayBuffer[]): Promise<Reply> {
+    if (this.#failure) throw this.#failure;
+    const number = ++this.#last;
+    return new Promise((resolve, reject) => {
+      this.#open.set(number, { resolve, reject });
+      this.#worker.postMessage({ number, order }, transfer);
+    });
+  }
+
+  async end(): Promise<void> {
+    await this.#worker.terminate();
+  }
+
+  #fail(error: unknown): void {
+    this.#failure ??= error;
+    for (const { reject } of this.#open.values()) reject(this.#failure);
+    this.#open.clear();
+  }
+}
+
 /** Fewer if the system has no more threads (`ulimit -u`, the limit of a container). */
-async function start(script: string, most: number): Promise<Threads> {
-  const { pool } = (await import('workerpool')).default;
+function start(script: string, most: number): Threads {
   const threads: Thread[] = [];
   try {
-    // A pool of several whose start fails leaves those running that it had started: no one could end them.
-    while (threads.length < most) {
-      threads.push(
-        pool(script, {
-          ...{ workerType: 'thread', minWorkers: 1, maxWorkers: 1 },
-          // Rows are short-lived. A small young generation costs little time and saves memory.
-          workerThreadOpts: { resourceLimits: { maxYoungGenerationSizeMb: 4 } },
-        }),
-      );
-    }
+    while (threads.length < most) threads.push(new Thread(script));
   } catch {
     // Those that started do the work.
   }
@@ -145,7 +177,7 @@ function sending(threads: Threads, task: TaskSpec): (batch: Rows) => Promise<Res
     const order: Order = { pass, spec, batch, spare };
     const transfer = [...moved(batch), ...(spare ? [spare] : [])];
     const thread = threads[sent++ % threads.length]!;
-    const reply = (await thread.exec('run', [order], { transfer })) as Reply;
+    const reply = await thread.run(order, transfer);
     if ('thrown' in reply) throw errorOf(reply.thrown);
     textMemory.give(reply.memory);
     return reply.result;

@@ -1,6 +1,7 @@
 /** A thread of the pool. */
+import { setPriority } from 'node:os';
 import { deserialize } from 'node:v8';
-import { Transfer, worker } from 'workerpool';
+import { parentPort } from 'node:worker_threads';
 import type { Rows } from '../rows.js';
 import { itemMemory } from '../text/bytes.js';
 import {
@@ -27,17 +28,21 @@ function taskOf({ pass, spec }: Order): Promise<(batch: Rows) => Result> {
   return task;
 }
 
-async function run(order: Order): Promise<unknown> {
+async function run(order: Order): Promise<[reply: Reply, moved: ArrayBuffer[]]> {
   if (order.spare) itemMemory.give(order.spare);
   try {
     const result = (await taskOf(order))(order.batch);
     const memory = order.batch.bytes.buffer;
-    const reply: Reply = { result, memory };
-    return new Transfer(reply, [...moved(result), memory]);
+    return [{ result, memory }, [...moved(result), memory]];
   } catch (error) {
-    return { thrown: thrownOf(error) } satisfies Reply;
+    return [{ thrown: thrownOf(error) }, []];
   }
 }
 
+/** Where threads share few cores, all wait for the main thread, so it goes first. On Linux, a thread has its own priority. */
+if (process.platform === 'linux') setPriority(5);
 keepYoungGenerationSmall(true);
-worker({ run });
+parentPort!.on('message', async ({ number, order }: { number: number; order: Order }) => {
+  const [reply, moved] = await run(order);
+  parentPort!.postMessage({ number, reply }, moved);
+});

@@ -1,6 +1,6 @@
 /** Batches on worker threads: the same results in the same order, and nothing left running. */
 import { mkdtempSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -162,14 +162,27 @@ describe('errors', () => {
   it.each([
     [
       'that dies is an error, not a wait',
-      'worker({ run: () => process.exit(3) });',
-      /terminated Unexpectedly/,
+      "parentPort.on('message', () => process.exit(3));",
+      /a thread has ended/,
     ],
     ['that cannot start says why', "throw new Error('no such thing');", /no such thing/],
   ])('a worker %s', async (name, script, message) => {
-    const workerUrl = await bundled(name, `import { worker } from 'workerpool';\n${script}`);
+    const workerUrl = await bundled(name, `import { parentPort } from 'node:worker_threads';\n${script}`);
     const input = await open(csv(2_000));
     await expect(results(scanning(input), { ...threads, workerUrl })).rejects.toThrow(message);
+  });
+
+  it('also of a worker that has failed before it is needed', async () => {
+    const input = await open(csv(2_000));
+    const made = new Pool({
+      ...threads,
+      workerUrl: await bundled('early', "throw new Error('no such thing');"),
+    });
+    onTestFinished(() => made.close());
+    const before = ports();
+    made.prepare(input);
+    await expect.poll(ports).toBeLessThanOrEqual(before);
+    await expect(collected(made.run(scanning(input), readRecords(input)))).rejects.toThrow('no such thing');
   });
 });
 
@@ -199,6 +212,7 @@ it('a thread that cannot be started leaves the work to the others, which end wit
   const { Worker } = workerThreads;
   onTestFinished(() => {
     workerThreads.Worker = Worker;
+    syncBuiltinESMExports();
   });
   let starts = 0;
   // As Node fails when the system has no more threads.
@@ -208,6 +222,7 @@ it('a thread that cannot be started leaves the work to the others, which end wit
       super(...given);
     }
   };
+  syncBuiltinESMExports();
   const made = pool();
   expect(isDeepStrictEqual(await collected(made.run(scanning(input), readRecords(input))), here)).toBe(true);
   expect(starts).toBe(2);
@@ -273,7 +288,8 @@ it('a small file starts no thread', async () => {
 });
 
 it('ends with the reason of the signal, and its threads with the pool, however busy they are', async () => {
-  const script = "import { worker } from 'workerpool';\nworker({ run: () => { while (true); } });";
+  const script =
+    "import { parentPort } from 'node:worker_threads';\nparentPort.on('message', () => { while (true); });";
   const made = new Pool({ ...threads, workerUrl: await bundled('busy', script) });
   const input = await open(csv(2_000));
   const before = ports();
