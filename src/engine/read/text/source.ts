@@ -247,13 +247,21 @@ async function* blocks(
   const { handle, stamp } = await openFile(file);
   try {
     if (file.stamp && !sameStamp(file.stamp, stamp)) throw changedDuringImport(file.path);
-    const memory = Buffer.allocUnsafeSlow(READ_BYTES);
+    let [memory, ahead] = [Buffer.allocUnsafeSlow(READ_BYTES), Buffer.allocUnsafeSlow(READ_BYTES)];
+    const readAhead = (): Promise<number> => {
+      const length = fill(ahead, handle);
+      length.catch(() => {}); // thrown when its turn comes, if it does
+      return length;
+    };
+    let next = readAhead();
     for (;;) {
       signal?.throwIfAborted();
-      const length = await fill(memory, handle).catch(async (error) => {
+      const length = await next.catch(async (error) => {
         throw await unreadable(file, error);
       });
       if (length === 0) break;
+      [memory, ahead] = [ahead, memory];
+      next = readAhead();
       for (let start = 0; start < length; start += BLOCK_BYTES) {
         signal?.throwIfAborted();
         const bytes = memory.subarray(start, Math.min(start + BLOCK_BYTES, length));

@@ -1,5 +1,5 @@
 /** A thread of the pool. */
-import { setPriority } from 'node:os';
+import { platform, setPriority } from 'node:os';
 import { deserialize } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import type { Rows } from '../rows.js';
@@ -40,7 +40,7 @@ async function run(order: Order): Promise<[reply: Reply, moved: ArrayBuffer[]]> 
 }
 
 /** Where threads share few cores, all wait for the main thread, so it goes first. On Linux, a thread has its own priority. */
-if (process.platform === 'linux') setPriority(5);
+if (platform() === 'linux') setPriority(5);
 keepYoungGenerationSmall(true);
 parentPort!.on('message', async ({ number, order }: { number: number; order: Order }) => {
   const [reply, moved] = await run(order);

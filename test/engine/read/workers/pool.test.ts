@@ -1,5 +1,5 @@
 /** Batches on worker threads: the same results in the same order, and nothing left running. */
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -299,4 +299,35 @@ it('ends with the reason of the signal, and its threads with the pool, however b
   await expect(reading).rejects.toThrow('enough');
   await made.close();
   await expect.poll(ports).toBeLessThanOrEqual(before);
+});
+
+it('a thread begins its next batch while the calling thread is busy', async () => {
+  const seen = join(folder, 'seen');
+  writeFileSync(seen, '');
+  const script = `
+    import { appendFileSync } from 'node:fs';
+    import { parentPort } from 'node:worker_threads';
+    parentPort.on('message', ({ number, order }) => {
+      appendFileSync(${JSON.stringify(seen)}, '.');
+      parentPort.postMessage({ number, reply: { result: number, memory: order.batch.bytes.buffer } });
+    });`;
+  const made = new Pool({ ...threads, workerUrl: await bundled('queue', script) });
+  onTestFinished(() => made.close());
+  const input = await open(csv(20_000));
+  const batches = await collected(readRecords(input));
+  const all = 2 * 2;
+  let begun = 0;
+  const reading = async function* (): AsyncGenerator<Rows> {
+    for (const [at, batch] of batches.entries()) {
+      if (at === all - 1) {
+        setImmediate(() => {
+          const deadline = Date.now() + 10_000;
+          while (begun < all && Date.now() < deadline) begun = readFileSync(seen).length;
+        });
+      }
+      yield batch;
+    }
+  };
+  await collected(made.run(scanning(input), reading()));
+  expect(begun).toBe(all);
 });
