@@ -43,6 +43,8 @@ export interface Commands {
   /** The account and the state in use; null without a name, or if that is not known. */
   account: string | null;
   state: string | null;
+  /** The variable that the token is from; null if it is from a file. */
+  tokenVariable: string | null;
   /** The inputs that were typed. */
   paths: readonly string[];
   /** What says a rule: its flag, if it was typed with this, or else the mapping files, if there are any. */
@@ -164,6 +166,10 @@ export function commandsOf(running: Running, isShared = false): Commands {
     get state() {
       const settings = running.settings?.();
       return settings ? stateName(settings) : null;
+    },
+    get tokenVariable() {
+      const origin = running.settings?.()?.origins.token;
+      return /^environment (.+)/.exec(origin ?? '')?.[1] ?? null;
     },
     at: (chosen, settings) => {
       const there = { ...running, chosen: { ...running.chosen, ...chosen }, settings: () => settings };
