@@ -83,11 +83,11 @@ export async function refuseChanged({
   location,
   stamp,
 }: Required<Pick<SourceFile, 'path' | 'location' | 'stamp'>>): Promise<void> {
-  // Asked before each request: it takes less than a turn of the event loop.
+  // Asked before each request: on a local disk, it takes less than a turn of the event loop.
   let now: FileStamp | null = null;
   try {
     now = statSync(location);
-  } catch {} // it is gone
+  } catch {} // it is gone, or cannot be reached
   if (now === null || !sameStamp(now, stamp)) throw changedDuringImport(path);
 }
 

@@ -125,8 +125,9 @@ class Thread {
         this.#open.get(number)?.resolve(reply);
         this.#open.delete(number);
       })
+      .on('messageerror', (error) => this.#fail(error))
       .on('error', (error) => this.#fail(error))
-      .on('exit', () => this.#fail(new Error('a thread has ended')));
+      .on('exit', (code) => this.#fail(new Error(`a thread has ended with ${code}`)));
   }
 
   async run(order: Order, transfer: ArrayBuffer[]): Promise<Reply> {

@@ -1,5 +1,4 @@
 /** A thread of the pool. */
-import { constants, getPriority, platform, setPriority } from 'node:os';
 import { deserialize } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import type { Rows } from '../rows.js';
@@ -39,20 +38,6 @@ async function run(order: Order): Promise<[reply: Reply, moved: ArrayBuffer[]]> 
   }
 }
 
-/**
- * Where threads share few cores, all wait for the main thread, so it goes first. On Linux, a thread has its own priority.
- * Lower than that of the process: with `nice`, a fixed one may be higher, which only root may set.
- */
-function goSecond(): void {
-  if (platform() !== 'linux') return;
-  try {
-    setPriority(Math.min(getPriority() + 5, constants.priority.PRIORITY_LOW));
-  } catch {
-    // A sandbox may forbid it, and the work is the same without.
-  }
-}
-
-goSecond();
 keepYoungGenerationSmall(true);
 parentPort!.on('message', async ({ number, order }: { number: number; order: Order }) => {
   const [reply, moved] = await run(order);

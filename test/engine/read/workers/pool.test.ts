@@ -1,7 +1,7 @@
 /** Batches on worker threads: the same results in the same order, and nothing left running. */
-import { mkdtempSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire, syncBuiltinESMExports } from 'node:module';
-import { platform, tmpdir } from 'node:os';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
@@ -330,27 +330,4 @@ it('a thread begins its next batch while the calling thread is busy', async () =
   };
   await collected(made.run(scanning(input), reading()));
   expect(begun).toBe(all);
-});
-
-describe('the priority of threads', () => {
-  const niced = (stub: string): Promise<URL> =>
-    bundled('niced', `require('node:os').${stub};\nrequire('./src/engine/read/workers/worker.ts');`);
-
-  it.runIf(platform() === 'linux')('is below that of a process started with nice', async () => {
-    const input = await open(csv(2_000));
-    const made = new Pool({ ...threads, workerUrl: await niced('getPriority = () => 10') });
-    onTestFinished(() => made.close());
-    await collected(made.run(scanning(input), readRecords(input)));
-    const stats = readdirSync('/proc/self/task').map((id) =>
-      readFileSync(`/proc/self/task/${id}/stat`, 'latin1'),
-    );
-    const priorities = stats.map((stat) => stat.slice(stat.lastIndexOf(')')).split(' ')[17]);
-    expect(priorities.filter((priority) => priority === '15')).toHaveLength(2);
-  });
-
-  it('is left as it is where it may not change', async () => {
-    const input = await open(csv(2_000));
-    const workerUrl = await niced("setPriority = () => { throw new Error('permission denied'); }");
-    expect(await results(scanning(input), { ...threads, workerUrl })).not.toHaveLength(0);
-  });
 });
