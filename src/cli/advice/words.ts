@@ -97,15 +97,14 @@ const WORDS: Dictionary = {
     return { do: 'apply it there', again: { without, plus: ['--region', region, ...owner] } };
   },
 
-  token_refused: (_, { account, tokenVariable }) => {
-    const check = (where: string): string => `check the API key ${where} and that it belongs to this region`;
-    // It goes before the config file.
-    if (tokenVariable !== null) return check(`in ${tokenVariable},`);
-    return {
-      do: `${check('(PROFILES_TOKEN, PROFILES_TOKEN_FILE, or in the config file)')}; to set another one`,
-      run: ['config', 'set', account === null ? 'token' : `accounts.${account}.token`],
-    };
-  },
+  token_refused: (_, { account, tokenVariable }) =>
+    tokenVariable === null
+      ? {
+          do: 'check the API key (PROFILES_TOKEN, PROFILES_TOKEN_FILE, or in the config file) and that it belongs to this region; to set another one',
+          run: ['config', 'set', account === null ? 'token' : `accounts.${account}.token`],
+        }
+      : // It goes before the config file.
+        `check the API key in ${tokenVariable}, and that it belongs to this region`,
   no_answer: (_, commands) => [
     'check the network, the base URL and the proxy settings',
     ...checksTheRest(commands),
