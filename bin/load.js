@@ -22,7 +22,7 @@ const MUCH_WORK = 2_000_000;
 /** zlib is loaded on first use, because `profiles --version` does not need it. */
 const sumOf = (bytes) => require('node:zlib').crc32(bytes);
 
-// Twice as much work as usual makes V8 of Node 20 optimize a function. With less, it compiles what a large import calls a
+// Four times as much work as usual makes V8 of Node 20 optimize a function. With less, it compiles what a large import calls a
 // few thousand times, on three threads, which takes a sixth of the processor's time.
 if (!enableCompileCache) setFlagsFromString('--interrupt-budget=300000');
 
