@@ -69,7 +69,7 @@ export async function compareRows(
   const repeats = count > 0 ? new Repeats(index, kind, deps.hashKey, changes) : null;
   for (const { opened, scan } of scanned.inputs) {
     if (opened.kind !== kind) continue;
-    for await (const batch of buildItems(opened, scan.schema, { ...deps, planned: scan.marks })) {
+    for await (const batch of buildItems(opened, scan.schema, { ...deps, planned: scan })) {
       for (let at = 0; at < batch.ends.length; at++) {
         if (repeats && repeated.has(batch.ids[at]!)) {
           repeats.add(batch, at);

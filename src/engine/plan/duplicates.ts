@@ -104,20 +104,25 @@ export class DuplicateFinder implements Duplicates {
   /** Sorts the new hashes in, and counts those that were there. */
   #sort(): void {
     if (this.#unsorted === 0) return;
-    const all = new BigUint64Array(this.#sorted.length + this.#unsorted);
+    const added = new BigUint64Array(this.#unsorted);
     let length = 0;
-    for (const part of [this.#sorted, ...this.#new]) {
-      all.set(part, length);
+    for (const part of this.#new.splice(0)) {
+      added.set(part, length);
       length += part.length;
     }
-    this.#hold(all.sort());
-    this.#new = [];
-    this.#unsorted = 0;
-    const words = this.#words;
-    let end = 0;
-    for (let at = 0; at < words.length; at += 2) {
-      const low = words[at]!;
-      const high = words[at + 1]!;
+    const [before, after] = [this.#words, wordsOf(added.sort())];
+    const all = new BigUint64Array(this.#sorted.length + length);
+    const words = wordsOf(all);
+    let [end, from, of] = [0, 0, 0];
+    while (from < before.length || of < after.length) {
+      const isBefore =
+        of === after.length ||
+        before[from + 1]! < after[of + 1]! ||
+        (before[from + 1] === after[of + 1] && before[from]! <= after[of]!);
+      const low = isBefore ? before[from]! : after[of]!;
+      const high = isBefore ? before[from + 1]! : after[of + 1]!;
+      if (isBefore) from += 2;
+      else of += 2;
       if (end > 0 && words[end - 1] === high && (words[end - 2]! | 1) === (low | 1)) words[end - 2]! |= 1;
       else {
         words[end] = low;
@@ -125,8 +130,9 @@ export class DuplicateFinder implements Duplicates {
         end += 2;
       }
     }
-    this.#count += length - end / 2;
-    if (end < words.length) this.#hold(all.slice(0, end / 2));
+    this.#unsorted = 0;
+    this.#count += all.length - end / 2;
+    this.#hold(end < words.length ? all.slice(0, end / 2) : all);
   }
 
   #hold(hashes: BigUint64Array<ArrayBuffer>): void {

@@ -132,6 +132,7 @@ export class ItemBuilder {
 
   build(batch: Rows): ItemBatch {
     const writer = this.#writer;
+    const { knownIds } = batch;
     const count = batch.lines.length;
     const [ends, lines, rows] = [new Uint32Array(count), new Uint32Array(count), new Float64Array(count)];
     let length = 0;
@@ -141,7 +142,7 @@ export class ItemBuilder {
     for (const collected of [this.#ids, this.#contents]) collected.take(); // of a batch that failed
     const rejected = writeItems(batch, writer, out, this.#limits, (number, start, isAccepted) => {
       if (!isAccepted) return;
-      this.#ids.add(writer.id);
+      if (!knownIds) this.#ids.add(writer.id);
       this.#contents.addBytes(out.view, start, out.length);
       out.reserve(1);
       out.bytes[out.length++] = COMMA;
@@ -149,11 +150,12 @@ export class ItemBuilder {
       lines[length] = batch.lines[number]!;
       rows[length++] = rowOf(batch, number);
     });
+    if (knownIds && knownIds.length !== length) throw new Error('two passes accepted different rows');
     const items = itemMemory.take(out.length);
     items.set(out.bytes.subarray(0, out.length));
     return {
       ...{ items, ends: ends.slice(0, length), lines: lines.slice(0, length), rows: rows.slice(0, length) },
-      ...{ ids: this.#ids.take(), contents: this.#contents.take() },
+      ...{ ids: knownIds ?? this.#ids.take(), contents: this.#contents.take() },
       ...{ read: length + rejected.length, rejected },
     };
   }

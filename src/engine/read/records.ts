@@ -16,8 +16,8 @@ import { columnIn, unknownColumn } from './mapping/targets.js';
 import type { RecordCache } from './record-cache.js';
 import { only, type Rows, rowOf } from './rows.js';
 import { CR, LF } from './text/bytes.js';
-import { ByteTotals, type Marks, readBytes } from './text/source.js';
-import type { OpenedInput, Schema, Selection } from './types.js';
+import { ByteTotals, readBytes } from './text/source.js';
+import type { OpenedInput, Scan, Schema, Selection } from './types.js';
 import { quoted } from './wording.js';
 import type { Pool } from './workers/pool.js';
 
@@ -49,8 +49,8 @@ export function readRecords(input: OpenedInput, options: ReadRecords = {}): Asyn
 
 export interface BuildOptions extends HashOptions {
   pool: Pool;
-  /** Marks of the scan. Bytes that differ from the scanned ones are refused before they become items. */
-  planned?: Marks | undefined;
+  /** What the scan found, with the same key. Bytes that differ from the scanned ones are refused before they become items. */
+  planned?: Pick<Scan, 'marks' | 'ids'> | undefined;
   signal?: AbortSignal | undefined;
 }
 
@@ -59,16 +59,22 @@ export interface BuildOptions extends HashOptions {
  * rejected again, with the same reasons. Stopping early closes the file.
  * @throws InputError; the signal's reason when aborted
  */
-export async function* buildItems(
+export function buildItems(
   input: OpenedInput,
   schema: Schema,
   options: BuildOptions,
 ): AsyncGenerator<ItemBatch> {
-  const { hashKey, signal, pool } = options;
-  const byteTotals = new ByteTotals(options.planned);
+  const { hashKey, signal, pool, planned } = options;
+  const byteTotals = new ByteTotals(planned?.marks);
   const spec = { pass: 'build' as const, input, schema, hashKey };
   const records = readRecords(input, { signal, byteTotals, cache: pool.cache });
-  yield* pool.run(spec, selectRecords(input, records, { toEnd: false }), signal);
+  const selected = selectRecords(input, records, { toEnd: false });
+  return pool.run(spec, planned?.ids ? withIds(selected, planned.ids) : selected, signal);
+}
+
+async function* withIds(batches: AsyncIterable<Rows>, ids: NonNullable<Scan['ids']>): AsyncGenerator<Rows> {
+  let number = 0;
+  for await (const batch of batches) yield { ...batch, knownIds: ids[number++] };
 }
 
 /** A row as it is in the file, and its number among all records, from 0. */
@@ -89,7 +95,7 @@ export async function* readRows(
   if (rows.length === 0) return;
   const originalsOf = originalsIn(input);
   let next = 0;
-  for await (const batch of readRecords(input, { signal, byteTotals: new ByteTotals(planned) })) {
+  for await (const batch of readRecords(input, { signal, byteTotals: new ByteTotals(planned?.marks) })) {
     const from = next;
     while (next < rows.length && rows[next]! < batch.first + batch.lines.length) next++;
     const wanted = rows.slice(from, next).map((row) => row - batch.first);
@@ -117,7 +123,7 @@ export async function* filteredRows(
   { signal, planned }: Pick<BuildOptions, 'signal' | 'planned'>,
 ): AsyncGenerator<OriginalRow[]> {
   if (input.selection === null) return;
-  const records = readRecords(input, { signal, byteTotals: new ByteTotals(planned) });
+  const records = readRecords(input, { signal, byteTotals: new ByteTotals(planned?.marks) });
   const originals = originalsIn(input);
   for await (const { batch, numbers } of choose(input, input.selection, records, { toEnd: true })) {
     const taken = new Set(numbers);
@@ -177,13 +183,16 @@ interface Selected {
  * @throws InputError for items that are not JSON, or have a field that only later items have; UsageError for a
  * condition on a column that no item has
  */
-export async function* selectRecords(
+export function selectRecords(
   input: OpenedInput,
   batches: AsyncIterable<Rows>,
   selected: Selected,
-): AsyncGenerator<Rows> {
-  if (input.selection === null) return yield* batches;
-  for await (const { batch, numbers } of choose(input, input.selection, batches, selected)) {
+): AsyncIterable<Rows> {
+  return input.selection === null ? batches : chosen(choose(input, input.selection, batches, selected));
+}
+
+async function* chosen(all: ReturnType<typeof choose>): AsyncGenerator<Rows> {
+  for await (const { batch, numbers } of all) {
     if (numbers.length === batch.lines.length) yield batch;
     else if (numbers.length > 0) yield only(batch, numbers);
   }

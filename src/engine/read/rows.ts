@@ -29,6 +29,8 @@ export interface Rows {
   rows?: Float64Array<ArrayBuffer>;
   /** Rows that cannot be read or have another width, in order. Among the others, they have empty cells. */
   odd?: OddRow[];
+  /** Keyed hashes of the identifiers of its accepted rows, if an earlier pass has kept them. */
+  knownIds?: BigUint64Array<ArrayBuffer> | undefined;
 }
 
 export interface OddRow {

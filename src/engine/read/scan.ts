@@ -9,7 +9,7 @@ import { formatOf, placeWord } from './formats.js';
 import { alteredWords, oddWords } from './identifier.js';
 import { valuesIn } from './item-text.js';
 import { constantWarnings } from './mapping/targets.js';
-import { readRecords, selectRecords } from './records.js';
+import { readRecords, selectRecords, startsAnywhere } from './records.js';
 import type { Rows } from './rows.js';
 import { addOdd, noneOdd, type Odd, type ScanPart } from './scan-rows.js';
 import { Output } from './text/bytes.js';
@@ -56,11 +56,15 @@ export interface Scanning {
   result(texts?: ReadonlyMap<string, string>): Scan;
 }
 
+/** The rows, from the first, whose hashes are kept for later passes: eight bytes a row, so that they need not be hashed again. */
+const ROWS_WITH_IDS = 2 ** 21;
+
 export function scanInput(input: OpenedInput, options: ScanOptions): Scanning {
   const { hashKey, itemLimitBytes, signal, companies = false } = options;
   const byteTotals = new ByteTotals();
   const notes = input.csv && new Notes(input.csv.dialect, input.csv.excelText);
   const selected = { toEnd: options.toEnd ?? true, filtered: 0 };
+  const ids: BigUint64Array<ArrayBuffer>[] = [];
   const totals = formatOf(input).totals(input);
   const odd = noneOdd();
   let [read, rejected, bytes, largestItemBytes] = [0, 0, 0, 0];
@@ -72,6 +76,7 @@ export function scanInput(input: OpenedInput, options: ScanOptions): Scanning {
       read += part.read;
       rejected += part.rejected.length;
       bytes += part.bytes;
+      if (read <= ROWS_WITH_IDS) ids.push(part.ids);
       largestItemBytes = Math.max(largestItemBytes, part.largest);
       first ??= part.sample;
       addOdd(odd, part.odd);
@@ -85,6 +90,7 @@ export function scanInput(input: OpenedInput, options: ScanOptions): Scanning {
     const rows = { read: read + selected.filtered, filtered: selected.filtered, rejected };
     return {
       ...{ digest: byteTotals.digest(), marks: byteTotals.marks, size: byteTotals.size },
+      ...(startsAnywhere(input) && { ids }),
       ...{ rows, bytes: bytes - surplus, largestItemBytes },
       columns: totals.plans(read),
       schema: { types, itemLimitBytes },

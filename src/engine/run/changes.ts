@@ -82,7 +82,7 @@ export class Changes {
     const found: bigint[] = [];
     for (const { opened, scan } of scanned.inputs) {
       if (opened.kind !== kind) continue;
-      for await (const batch of buildItems(opened, scan.schema, { ...this.how, planned: scan.marks })) {
+      for await (const batch of buildItems(opened, scan.schema, { ...this.how, planned: scan })) {
         for (const [at, id] of batch.ids.entries()) {
           if (repeated.has(id) ? repeats?.isUnchanged(id) : known.matches(batch, at)) found.push(id);
         }

@@ -173,7 +173,7 @@ export class Rejecting {
   async #originals(input: number, rows: readonly number[], signal: AbortSignal): Promise<OriginalRow[]> {
     const { opened, scan } = this.#scanned[input]!;
     const found: OriginalRow[] = [];
-    for await (const row of readRows(opened, rows, { planned: scan.marks, signal })) found.push(row);
+    for await (const row of readRows(opened, rows, { planned: scan, signal })) found.push(row);
     return found;
   }
 

@@ -89,7 +89,7 @@ export class RunRows {
     const { state, threads, signal } = this.deps;
     const { opened, scan } = input;
     const pool = new Pool({ threads });
-    const reading = { planned: scan.marks, signal };
+    const reading = { planned: scan, signal };
     const items = buildItems(opened, scan.schema, { ...reading, hashKey: state.secret, pool });
     try {
       yield* inOrder(this.#read(items, index, opened), filteredRows(opened, reading), opened);

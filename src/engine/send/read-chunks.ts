@@ -61,7 +61,7 @@ async function* batchesOf(
 ): AsyncGenerator<InputBatch> {
   for (const [input, { opened, scan }] of inputs.entries()) {
     if (opened.kind !== kind) continue;
-    const options = { hashKey, pool, planned: scan.marks, signal };
+    const options = { hashKey, pool, planned: scan, signal };
     for await (const batch of buildItems(opened, scan.schema, options)) {
       yield { input, batch };
       itemMemory.give(batch.items.buffer);

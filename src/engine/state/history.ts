@@ -209,7 +209,7 @@ function packLines(inputs: readonly InputLines[]): Uint8Array {
     numbers[at++] = lines.length;
     for (let row = 0; row < lines.length; row++) numbers[at++] = lines[row]! - (lines[row - 1] ?? 0);
   }
-  return deflateRawSync(numbers);
+  return deflateRawSync(numbers, { level: 3 });
 }
 
 /** Reverses `packLines`: the input and line of each row. */

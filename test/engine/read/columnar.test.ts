@@ -167,7 +167,7 @@ it.each(['people.xlsx', 'types.parquet'])(
     changed[changed.length >> 1]! ^= 1;
     writeFileSync(path, changed);
     const again = async (): Promise<void> => {
-      const pass = { hashKey: KEY, pool: HERE, planned: scan.marks };
+      const pass = { hashKey: KEY, pool: HERE, planned: scan };
       for await (const _ of buildItems(input, scan.schema, pass)) expect.unreachable('an item was made');
     };
     expect((await errorOf(again())).message).toMatch(/changed while it was being imported/);

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   buildItems,
   type ItemBatch,
@@ -11,6 +11,7 @@ import {
   itemIn,
   type MappingRules,
   type OpenedInput,
+  Pool,
   readRows,
   type Schema,
 } from '../../../src/engine/read/index.js';
@@ -136,6 +137,8 @@ describe('for any rows, rules and limits', () => {
     });
     expect(rejected.sort((a, b) => a - b)).toEqual(all((b) => b.rejected.map(({ line }) => line)));
     expect(ids.sort()).toEqual(all((b) => b.ids).sort());
+    const planned = { hashKey: KEY, pool: HERE, planned: scan };
+    expect(await collected(buildItems(opened, scan.schema, planned))).toEqual(built);
     expect(scan.sample).toEqual(texts[0] === undefined ? null : JSON.parse(texts[0]));
   }
 });
@@ -305,6 +308,32 @@ describe('the build', () => {
     return { ids: [], contents: [] };
   }
 
+  it.each([0, 2])('takes the hashes of identifiers from the scan, with %i threads', async (threads) => {
+    const rows = Array.from({ length: 60_000 }, (_, row) =>
+      row % 7 === 0 ? `,none\n` : `c${row},as planned\n`,
+    );
+    const opened = await open(file('a.csv', `company_id,a\n${rows.join('')}`));
+    const workerUrl = new URL('../../../dist/worker.cjs', import.meta.url);
+    const pool = new Pool({ threads, leastBytes: 0, workerUrl });
+    onTestFinished(() => pool.close());
+    const scan = await scanned(opened, { pool });
+    const idsOf = async (planned?: typeof scan): Promise<bigint[]> => {
+      const batches = await collected(buildItems(opened, scan.schema, { hashKey: KEY, pool, planned }));
+      return batches.flatMap(({ ids }) => [...ids]);
+    };
+
+    expect(scan.ids!.length).toBeGreaterThan(3);
+    const hashed = await idsOf();
+    expect(hashed).toHaveLength(60_000 - Math.ceil(60_000 / 7));
+    expect(await idsOf(scan)).toEqual(hashed);
+    expect(await idsOf(scan)).toEqual(hashed); // another pass finds them there, too
+    const [first, ...others] = scan.ids!;
+    const marked = [first!.map((id) => id + 1n), ...others];
+    expect(await idsOf({ ...scan, ids: marked })).toEqual([...marked.flatMap((ids) => [...ids])]);
+    const short = [first!.slice(1), ...others];
+    await expect(idsOf({ ...scan, ids: short })).rejects.toThrow('two passes accepted different rows');
+  });
+
   it('refuses a file that changed since it was opened', async () => {
     const path = file('a.csv', 'company_id\nc1\n');
     const opened = await open(path);
@@ -325,7 +354,7 @@ describe('the build', () => {
       const path = file('a.csv', packed(`company_id,a\n${rows.join('')}`));
       rewrite(path, readFileSync(path)); // its time is one that can be set again
       const opened = await open(path);
-      const { schema, marks: planned } = await scanned(opened, {});
+      const planned = await scanned(opened, {});
       rewrite(
         path,
         packed(`company_id,a\n${rows.join('').replace('c50000,as planned', 'c50000,on a whim!')}`),
@@ -334,7 +363,7 @@ describe('the build', () => {
       const texts: string[] = [];
       const build = async (): Promise<void> => {
         const options = { hashKey: KEY, pool: HERE, planned };
-        for await (const { items } of buildItems(opened, schema, options)) {
+        for await (const { items } of buildItems(opened, planned.schema, options)) {
           texts.push(Buffer.from(items).toString());
         }
       };
@@ -346,9 +375,10 @@ describe('the build', () => {
 
     it('and of a file that ends earlier, once it has ended', async () => {
       const opened = await open(file('a.csv', `company_id\n${'c-1234567\n'.repeat(30_000)}`));
-      const { schema, marks } = await scanned(opened, {});
-      const options = { hashKey: KEY, pool: HERE, planned: [...marks, 'another block'] };
-      await expect(collected(buildItems(opened, schema, options))).rejects.toThrow('a.csv: changed');
+      const scan = await scanned(opened, {});
+      const planned = { ...scan, marks: [...scan.marks, 'another block'] };
+      const options = { hashKey: KEY, pool: HERE, planned };
+      await expect(collected(buildItems(opened, scan.schema, options))).rejects.toThrow('a.csv: changed');
     });
   });
 });

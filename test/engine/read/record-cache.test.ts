@@ -32,7 +32,7 @@ function caching(threads: number, cacheFolder = () => scratch()): Pool {
 /** All that is built of an input, put together: batches may end in other places. */
 async function built(input: OpenedInput, scan: Scan, pool: Pool) {
   const all = { items: '', rows: [] as number[], ids: [] as bigint[], rejected: [] as unknown[] };
-  const how = { hashKey: KEY, planned: scan.marks, pool };
+  const how = { hashKey: KEY, planned: scan, pool };
   for await (const batch of buildItems(input, scan.schema, how)) {
     all.items += Buffer.from(batch.items).toString();
     all.rows.push(...batch.rows);

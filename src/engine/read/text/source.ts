@@ -196,18 +196,24 @@ export function compressionOf(head: Uint8Array): Compression | null {
  * @throws InputError if the packed data is damaged, and for bytes that differ from the planned pass of `byteTotals`;
  * the signal's reason when aborted
  */
-export async function* readBytes(
+export function readBytes(
   file: SourceFile & { compression: Compression | null },
   signal?: AbortSignal,
   byteTotals?: ByteTotals,
 ): AsyncGenerator<Buffer> {
-  if (file.compression === null) {
-    yield* blocks(file, signal, byteTotals);
-    return;
-  }
+  const { compression } = file;
+  const bytes = blocks(file, signal, byteTotals);
+  return compression === null ? bytes : unpacked(bytes, { ...file, compression }, signal);
+}
+
+async function* unpacked(
+  bytes: AsyncIterable<Buffer>,
+  file: SourceFile & { compression: Compression },
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Buffer> {
   const unpack = decompressor(file, file.compression);
   const packed = async function* (): AsyncGenerator<Buffer> {
-    for await (const block of blocks(file, signal, byteTotals)) yield Buffer.from(block);
+    for await (const block of bytes) yield Buffer.from(block);
   };
   pipeline(Readable.from(packed(), { objectMode: false }), unpack, () => {});
   try {

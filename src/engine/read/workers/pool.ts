@@ -71,7 +71,7 @@ export class Pool {
    * thrown in place of its result, an error of the reader after all results before it.
    * @throws the signal's reason as soon as it is aborted
    */
-  async *run<S extends TaskSpec>(
+  run<S extends TaskSpec>(
     spec: S,
     batches: AsyncIterable<Rows>,
     signal?: AbortSignal,
@@ -81,7 +81,7 @@ export class Pool {
       threads.length > 0
         ? inOrder(batches, sending(threads, spec), threads.length * PER_THREAD, signal)
         : runHere(spec, batches);
-    yield* results as AsyncGenerator<TaskResults[S['pass']]>;
+    return results as AsyncGenerator<TaskResults[S['pass']]>;
   }
 
   /** Ends the threads and deletes kept rows. Whoever else closes waits for it, too. */

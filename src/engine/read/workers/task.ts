@@ -62,10 +62,11 @@ export function errorOf({ message, stack, input }: Thrown): Error {
   return input ? new InputError(message, input) : Object.assign(new Error(message), { stack });
 }
 
-/** Memory that is moved between threads instead of copied: of all typed arrays that are not part of a larger pool. */
+/** Memory that is moved between threads instead of copied: of all typed arrays that are not part of a larger pool, or kept. */
 export function moved(value: Rows | Result): ArrayBuffer[] {
   const arrays = Object.entries(value).flatMap(([name, part]) =>
     ArrayBuffer.isView(part) &&
+    name !== 'knownIds' &&
     (name === 'bytes' || name === 'items' || part.byteLength === part.buffer.byteLength)
       ? [part.buffer as ArrayBuffer]
       : [],
