@@ -138,8 +138,6 @@ export type Problem =
   | { code: 'white_space' }
   /** The times of a column need a time zone. */
   | { code: 'zone_missing'; column: string; type: string }
-  /** No time zone has this name. */
-  | { code: 'unknown_zone'; column: string; type: string; zone: string }
   /** No date pattern fits all values of the column. `timed`: the pattern of its first value, which also has a time. */
   | { code: 'no_pattern'; column: string; kind: 'date' | 'datetime'; zone: string | null; timed?: string }
   /** All dates of the column can be read in two ways. */

@@ -215,11 +215,6 @@ export const INPUT_WORDS = {
       ? '--trim removes what is around them; remove what is in them where the file comes from'
       : '--trim removes it';
   },
-  unknown_zone: ({ column, type, zone }) =>
-    wrong(
-      `--type ${column}: "${zone}" is not a time zone`,
-      `name one such as Europe/Berlin: ${typeFlag(column, type.replace(/@[^@]*$/, '@Europe/Berlin'))}`,
-    ),
   no_pattern: ({ column, kind, zone, timed }) => {
     if (timed) return `it has a time; to leave the times out: ${typeFlag(column, `date:${timed}`)}`;
     const type = kind === 'date' ? 'date:dd.MM.yyyy' : `datetime:dd.MM.yyyy HH:mm@${zone ?? 'UTC'}`;

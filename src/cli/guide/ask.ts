@@ -4,7 +4,7 @@ import type { CellType, KeyStyle, Kind, Plan, Summary } from '../../engine/model
 import { KINDS, SOME_ZONE } from '../../engine/model.js';
 import type { Candidate, TypeChoice } from '../../engine/plan/look.js';
 import type { SavedPlan } from '../../engine/plan/saved-plan.js';
-import { converterOf, keyStyle, loadZones } from '../../engine/read/index.js';
+import { converterOf, keyStyle } from '../../engine/read/index.js';
 import { count, grouped } from '../../engine/util/numbers.js';
 import { causeText } from '../facts/index.js';
 import { planLine, whyOf } from '../facts/outcome.js';
@@ -190,7 +190,6 @@ async function askZone(
   prompter: Prompter,
 ): Promise<string> {
   const { before, type } = zoned[0];
-  await loadZones();
   const choices = zones((zone) => {
     const json = converterOf(type.replace(SOME_ZONE, zone) as CellType)?.json(before);
     return json ? `${quoted(before)} → ${json}` : undefined;

@@ -37,7 +37,6 @@ export async function readMappings(
 export async function mappingsOf(mapping: MappingFile, name: string): Promise<Mapping[]> {
   return (await import('./mapping/mapping-file.js')).mappingsIn(mapping, name);
 }
-export { loadZones } from './conversion/date-types.js';
 export type { Inferred } from './format.js';
 export { placeWord } from './formats.js';
 export { lossIn } from './json/text.js';

@@ -1,8 +1,7 @@
 /** Finds out what an input is before it is read: format, columns, kind, and identifier. */
 import { resolve } from 'node:path';
-import { type Conversion, KINDS } from '../model.js';
+import type { Conversion } from '../model.js';
 import { PatternFinder, undecided } from './conversion/found.js';
-import { loadConversions } from './conversion/types.js';
 import { binaryFormat, formatOf, originalsIn, textFormat } from './formats.js';
 import { cleaner } from './identifier.js';
 import { textsIn } from './item-text.js';
@@ -40,9 +39,6 @@ export async function openInput(asked: InputOptions, signal?: AbortSignal): Prom
       // JSON has no byte order mark, and rejects files are UTF-8 regardless of their input.
       if (found.delimiter === null) head = await readHead(source, start, 'utf-8', signal);
     }
-  }
-  for (const rules of [options.rules, ...KINDS.map((kind) => options.byKind?.[kind]?.rules)]) {
-    if (rules) await loadConversions(rules);
   }
   const { maxCellBytes, rules, decidedTypes } = options;
   const { where = [], limit = null, roundNumbers = false } = options;

@@ -1,5 +1,4 @@
-/** The types `date` and `datetime`: what is sent for a point in time, and time zones, whose library is loaded only if an input needs it. */
-import type * as Luxon from 'luxon';
+/** The types `date` and `datetime`: what is sent for a point in time, and time zones. */
 import { SOME_ZONE } from '../../model.js';
 import {
   type DatePattern,
@@ -81,15 +80,10 @@ const points = (pattern: DatePattern, write: (point: Point) => '' | null): Reade
   },
 });
 
-function inZone(zone: string | null): (point: Point) => '' | null {
-  // Looked up with the first cell: a type is also parsed where zones are not loaded.
-  let offsetAt: OffsetAt | null = null;
-  return (point) => {
-    if (zone !== null) offsetAt ??= zoneOf(zone);
-    const offset = point.offset ?? offsetAt?.(utc(point)) ?? null;
-    return offset === null ? null : rfc3339(point, offset);
-  };
-}
+const inZone = (offsetAt: OffsetAt | null) => (point: Point) => {
+  const offset = point.offset ?? offsetAt?.(utc(point)) ?? null;
+  return offset === null ? null : rfc3339(point, offset);
+};
 
 /** Numbers from here on are milliseconds, from March 1973 on. As seconds, this one would be in the year 5138. */
 const LEAST_MS = 100_000_000_000;
@@ -209,14 +203,17 @@ export const DATE_TYPES: readonly TypeOfColumn[] = [
         return EPOCH;
       }
       const pattern = patternOf(form, ISO_8601);
-      if (zone === '') throw new BadType('names no zone after the @', 'such as Europe/Berlin or UTC');
+      const offsetAt = zone === null ? null : zoneOf(zone);
+      if (zone !== null && offsetAt === null) {
+        throw new BadType('names no time zone after the @', 'such as Europe/Berlin or UTC');
+      }
       if (zone === null && form !== null && form !== 'iso' && !pattern.hasOffset) {
         throw new BadType(
           'does not say in which zone the times are',
           `write the zone after an @: datetime:${form}@Europe/Berlin, or datetime:${form}@UTC`,
         );
       }
-      return points(pattern, inZone(zone));
+      return points(pattern, inZone(offsetAt));
     },
     guess(text) {
       if (RFC_3339.test(text) || patternsOf(text, 'date').length > 0) return [];
@@ -233,13 +230,6 @@ export const DATE_TYPES: readonly TypeOfColumn[] = [
   },
 ];
 
-let luxon: typeof Luxon | undefined;
-
-/** Call and await this before `zoneOf`. */
-export async function loadZones(): Promise<void> {
-  luxon ??= await import('luxon');
-}
-
 /**
  * Minutes east of Greenwich at a local time, given in milliseconds as if it were UTC: the first of two if clocks show
  * it twice, null if they skip it.
@@ -250,22 +240,36 @@ const DAY_MS = 86_400_000;
 const MINUTE_MS = 60_000;
 const MOST_DAYS = 40_000;
 
-/** Null for a name that is not one. The library is slow: it is asked once for each day. */
-export function zoneOf(name: string): OffsetAt | null {
+/** Null for a name that is not one. Formatting is slow: it is done once for each day. */
+const zoneOf = remembered((name: string): OffsetAt | null => {
   if (/^(?:UTC|GMT|Z)$/i.test(name)) return () => 0;
-  if (luxon === undefined) throw new Error('zones are not loaded');
-  const { FixedOffsetZone, IANAZone } = luxon;
-  const isFixed = /^[+-]\d\d:\d\d$/.test(name);
-  if (!isFixed && !IANAZone.isValidZone(name)) return null;
-  const zone = isFixed ? FixedOffsetZone.parseSpecifier(`UTC${name}`) : IANAZone.create(name);
+  if (/^[+-](?:[01]\d|2[0-3]):[0-5]\d$/.test(name)) return () => minutesIn(name);
+  const format = formatIn(name);
+  if (format === null) return null;
+  const offsetOf = (ms: number): number => minutesIn(format.format(ms));
   // Local times are up to a day from UTC.
   const around = remembered(
-    (day: number) => [zone.offset((day - 1) * DAY_MS), zone.offset((day + 2) * DAY_MS)] as const,
+    (day: number) => [offsetOf((day - 1) * DAY_MS), offsetOf((day + 2) * DAY_MS)] as const,
     MOST_DAYS,
   );
   return (local) => {
     const offsets = around(Math.floor(local / DAY_MS));
     if (offsets[0] === offsets[1]) return offsets[0];
-    return offsets.find((offset) => zone.offset(local - offset * MINUTE_MS) === offset) ?? null;
+    return offsets.find((offset) => offsetOf(local - offset * MINUTE_MS) === offset) ?? null;
   };
+});
+
+function formatIn(timeZone: string): Intl.DateTimeFormat | null {
+  try {
+    return new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
+  } catch {
+    return null;
+  }
+}
+
+/** Of an offset at the end of a text, such as `+05:30` or `-00:44:30`; 0 if there is none. */
+function minutesIn(text: string): number {
+  const [, sign, hours, minutes, seconds] = /([+-])(\d\d):(\d\d):?(\d*)$/.exec(text) ?? [];
+  if (sign === undefined) return 0;
+  return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) / (sign === '-' ? -60 : 60);
 }

@@ -1,10 +1,9 @@
 /** The types of columns (contract §3 "Types"), and types as they are written in a rule: `date:MM/dd/yyyy`. */
 import { UsageError } from '../../errors.js';
 import { type CellType, COLUMN_TYPES, type ColumnType, type Conversion, SOME_ZONE } from '../../model.js';
-import type { MappingRules } from '../../options/mapping-rules.js';
 import { nearest } from '../../util/nearest.js';
 import { codePoint, quoted, type Refusal } from '../wording.js';
-import { DATE_TYPES, loadZones, zoneOf } from './date-types.js';
+import { DATE_TYPES } from './date-types.js';
 import { datePattern } from './dates.js';
 import { NUMBER_TYPES, styleOf } from './numbers.js';
 import { TEXT_TYPES } from './texts.js';
@@ -71,7 +70,7 @@ export interface Converter extends Reader {
   json(text: string): string | null;
 }
 
-/** Null for columns that are sent as they are. Zones must be loaded before it reads. */
+/** Null for columns that are sent as they are. */
 export function converterOf(type: CellType): Converter | null {
   const { name, form, zone } = partsOf(type);
   const reader = NAMED.get(name)?.parse(form, zone);
@@ -105,22 +104,6 @@ function hasOffsetIn(form: string | null): boolean {
     return form !== null && form !== 'iso' && datePattern(form).hasOffset;
   } catch {
     return false; // `cellType` says what is wrong with it
-  }
-}
-
-/** Loads the libraries for these types. @throws UsageError for an unknown time zone */
-export async function loadConversions({ types }: Pick<MappingRules, 'types'>): Promise<void> {
-  const zones = types.flatMap(([column, type]) => {
-    const { zone } = partsOf(type);
-    return zone === null ? [] : [{ column, type, zone }];
-  });
-  if (zones.length > 0) await loadZones();
-  for (const { column, type, zone } of zones) {
-    if (zoneOf(zone) !== null) continue;
-    throw new UsageError(`types: ${column}: "${zone}" is not a time zone`, {
-      hint: 'write a name such as Europe/Berlin, or UTC',
-      problem: { code: 'unknown_zone', column, type, zone },
-    });
   }
 }
 

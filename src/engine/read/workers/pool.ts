@@ -162,7 +162,7 @@ function start(script: string, most: number): Threads {
 }
 
 async function* runHere(spec: TaskSpec, batches: AsyncIterable<Rows>): AsyncGenerator<Result> {
-  const task = await createTask(spec);
+  const task = createTask(spec);
   for await (const batch of batches) yield task(batch);
 }
 

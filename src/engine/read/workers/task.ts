@@ -2,7 +2,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { InputError } from '../../errors.js';
 import type { Problem } from '../../problems.js';
-import { loadConversions } from '../conversion/types.js';
 import { type HashOptions, type ItemBatch, ItemBuilder } from '../items.js';
 import type { Rows } from '../rows.js';
 import { type RowOptions, RowScanner, type ScanPart } from '../scan-rows.js';
@@ -20,8 +19,7 @@ export interface TaskResults {
 export type Result = TaskResults[TaskSpec['pass']];
 
 /** Returns the work itself, a pure function of a batch. */
-export async function createTask(spec: TaskSpec): Promise<(batch: Rows) => Result> {
-  await loadConversions(spec.input.rules);
+export function createTask(spec: TaskSpec): (batch: Rows) => Result {
   if (spec.pass === 'scan') {
     const scanner = new RowScanner(spec.input, spec);
     return (batch) => scanner.scan(batch);

@@ -15,10 +15,10 @@ import {
 } from './task.js';
 
 /** The tasks of passes; those of a few passes may alternate. */
-const tasks = new Map<number, Promise<(batch: Rows) => Result>>();
+const tasks = new Map<number, (batch: Rows) => Result>();
 const MOST_TASKS = 4;
 
-function taskOf({ pass, spec }: Order): Promise<(batch: Rows) => Result> {
+function taskOf({ pass, spec }: Order): (batch: Rows) => Result {
   const known = tasks.get(pass);
   if (known) return known;
   const task = createTask(deserialize(Buffer.from(spec)) as TaskSpec);
@@ -27,10 +27,10 @@ function taskOf({ pass, spec }: Order): Promise<(batch: Rows) => Result> {
   return task;
 }
 
-async function run(order: Order): Promise<[reply: Reply, moved: ArrayBuffer[]]> {
+function run(order: Order): [reply: Reply, moved: ArrayBuffer[]] {
   if (order.spare) itemMemory.give(order.spare);
   try {
-    const result = (await taskOf(order))(order.batch);
+    const result = taskOf(order)(order.batch);
     const memory = order.batch.bytes.buffer;
     return [{ result, memory }, [...moved(result), memory]];
   } catch (error) {
@@ -39,7 +39,7 @@ async function run(order: Order): Promise<[reply: Reply, moved: ArrayBuffer[]]> 
 }
 
 keepYoungGenerationSmall(true);
-parentPort!.on('message', async ({ number, order }: { number: number; order: Order }) => {
-  const [reply, moved] = await run(order);
+parentPort!.on('message', ({ number, order }: { number: number; order: Order }) => {
+  const [reply, moved] = run(order);
   parentPort!.postMessage({ number, reply }, moved);
 });

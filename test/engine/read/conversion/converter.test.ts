@@ -1,14 +1,11 @@
 /** What becomes of a cell under each type: tables of cases (contract §3 "Types"). */
 import fc from 'fast-check';
 import { DateTime } from 'luxon';
-import { beforeAll, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import type { CellType } from '../../../../src/engine/model.js';
-import { loadZones } from '../../../../src/engine/read/conversion/date-types.js';
 import { guessOf } from '../../../../src/engine/read/conversion/guess.js';
 import { cellType, converterOf, misfit } from '../../../../src/engine/read/conversion/types.js';
 import { times } from '../../../support/times.js';
-
-beforeAll(loadZones);
 
 /** A text and the JSON that it becomes, or ✗. */
 describe.each<[type: CellType, cases: string]>([
@@ -166,7 +163,8 @@ describe('a type that is wrong', () => {
     ['date:dd.MM.yyyy hh:mm', /AM or PM/],
     ['date:dd.MM.yyyy dd', /appears twice/],
     ['datetime:dd.MM.yyyy HH:mm', /zone/],
-    ['datetime:iso@', /no zone/],
+    ['datetime:iso@', /no time zone/],
+    ['datetime:iso@Berlin', /no time zone/],
     ['datetime:iso@<zone>', /in place of <zone>/],
     ['datetime:epoch@UTC', /no zone/],
   ])('%s', (type, message) => {
