@@ -48,6 +48,12 @@ export interface Scanned {
 }
 
 /**
+ * Of the rows of all inputs, from the first, whose hashes are kept, so that they need not be hashed again: eight bytes for
+ * each, so there is a limit.
+ */
+const ROWS_WITH_IDS = 2 ** 21;
+
+/**
  * Scans all inputs. Yields rejections and progress as they come.
  * @param opened companies before users
  * @throws InputError; UsageError if it is not clear whether rows are users or companies; the reason of the
@@ -73,6 +79,7 @@ export async function* scanAll(
     const { parts, inferred, result } = scanInput(input, {
       ...{ hashKey: deps.hashKey, pool: deps.pool, signal: deps.signal, companies: companies !== undefined },
       itemLimitBytes: deps.itemLimitBytes - envelopeBytes(kind),
+      idRows: deps.looks ? 0 : ROWS_WITH_IDS - taken.companies - taken.users,
     });
     for await (const part of parts) {
       finder.add(part.ids, part.lines && { path, lines: part.lines });

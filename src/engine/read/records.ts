@@ -69,10 +69,10 @@ export function buildItems(
   const spec = { pass: 'build' as const, input, schema, hashKey };
   const records = readRecords(input, { signal, byteTotals, cache: pool.cache });
   const selected = selectRecords(input, records, { toEnd: false });
-  return pool.run(spec, planned?.ids ? withIds(selected, planned.ids) : selected, signal);
+  return pool.run(spec, planned ? withIds(selected, planned.ids) : selected, signal);
 }
 
-async function* withIds(batches: AsyncIterable<Rows>, ids: NonNullable<Scan['ids']>): AsyncGenerator<Rows> {
+async function* withIds(batches: AsyncIterable<Rows>, ids: Scan['ids']): AsyncGenerator<Rows> {
   let number = 0;
   for await (const batch of batches) yield { ...batch, knownIds: ids[number++] };
 }

@@ -29,6 +29,8 @@ export interface ScanOptions {
   toEnd?: boolean | undefined;
   /** Users only: whether to collect the companies that accepted rows name, hashed like identifiers of companies. */
   companies?: boolean | undefined;
+  /** Of how many rows, from the first, to keep the hashes of identifiers for later passes. Default: none. */
+  idRows?: number | undefined;
 }
 
 /** A part, and how much was read so far. */
@@ -56,11 +58,9 @@ export interface Scanning {
   result(texts?: ReadonlyMap<string, string>): Scan;
 }
 
-/** The rows, from the first, whose hashes are kept for later passes: eight bytes a row, so that they need not be hashed again. */
-const ROWS_WITH_IDS = 2 ** 21;
-
 export function scanInput(input: OpenedInput, options: ScanOptions): Scanning {
   const { hashKey, itemLimitBytes, signal, companies = false } = options;
+  const idRows = startsAnywhere(input) ? (options.idRows ?? 0) : 0;
   const byteTotals = new ByteTotals();
   const notes = input.csv && new Notes(input.csv.dialect, input.csv.excelText);
   const selected = { toEnd: options.toEnd ?? true, filtered: 0 };
@@ -76,7 +76,7 @@ export function scanInput(input: OpenedInput, options: ScanOptions): Scanning {
       read += part.read;
       rejected += part.rejected.length;
       bytes += part.bytes;
-      if (read <= ROWS_WITH_IDS) ids.push(part.ids);
+      if (read <= idRows) ids.push(part.ids);
       largestItemBytes = Math.max(largestItemBytes, part.largest);
       first ??= part.sample;
       addOdd(odd, part.odd);
@@ -90,8 +90,7 @@ export function scanInput(input: OpenedInput, options: ScanOptions): Scanning {
     const rows = { read: read + selected.filtered, filtered: selected.filtered, rejected };
     return {
       ...{ digest: byteTotals.digest(), marks: byteTotals.marks, size: byteTotals.size },
-      ...(startsAnywhere(input) && { ids }),
-      ...{ rows, bytes: bytes - surplus, largestItemBytes },
+      ...{ ids, rows, bytes: bytes - surplus, largestItemBytes },
       columns: totals.plans(read),
       schema: { types, itemLimitBytes },
       sample: first && itemOf(first, input, types),

@@ -149,7 +149,7 @@ export interface Scan {
   /** Later passes are compared with these. */
   marks: Marks;
   /** Hashes of the identifiers of the accepted rows, for each of the first batches; none if another pass may batch the rows otherwise. */
-  ids?: readonly BigUint64Array<ArrayBuffer>[] | undefined;
+  ids: readonly BigUint64Array<ArrayBuffer>[];
   size: number;
   rows: FileRows;
   /** UTF-8 bytes of all items, without separators. */

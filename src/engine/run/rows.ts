@@ -33,7 +33,7 @@ export interface RunRow extends RowOutcome {
 /** An input, and how the run reads it. */
 interface WalkedInput {
   opened: OpenedInput;
-  scan: Pick<Scan, 'schema' | 'marks'>;
+  scan: Pick<Scan, 'schema' | 'marks' | 'ids'>;
 }
 
 interface WalkDeps {

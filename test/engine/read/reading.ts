@@ -25,7 +25,7 @@ export const KEY = Buffer.from('a key of the tests');
 /** The work stays on the calling thread. */
 export const HERE = new Pool({ threads: 0 });
 
-const DEFAULTS = { hashKey: KEY, itemLimitBytes: 4 * 1024 * 1024, pool: HERE };
+const DEFAULTS = { hashKey: KEY, itemLimitBytes: 4 * 1024 * 1024, pool: HERE, idRows: 100_000 };
 
 export interface ReadOptions extends Partial<InputOptions> {
   itemLimitBytes?: number;
