@@ -14,8 +14,7 @@ export interface Rows {
   starts: Uint32Array<ArrayBuffer>;
   ends: Uint32Array<ArrayBuffer>;
   /**
-   * For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them. Parquet: zero
-   * for a JSON string without escapes.
+   * For each cell of text, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them.
    */
   kinds: Uint8Array<ArrayBuffer>;
   width: number;
