@@ -50,6 +50,7 @@ export { openInput } from './open.js';
 export { scanInput } from './scan.js';
 export { isArchive, unpackMember } from './sources/archive.js';
 export { expandInput, leftOutOf, type Source } from './sources/expand.js';
-export { type DigestedFile, digestFile, refuseChanged } from './text/source.js';
+export { digestFile } from './text/source.js';
+export { type DigestedFile, refuseChanged } from './text/unchanged.js';
 export * from './types.js';
 export { Pool } from './workers/pool.js';

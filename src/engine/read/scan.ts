@@ -13,7 +13,7 @@ import { readRecords, selectRecords, startsAnywhere } from './records.js';
 import type { Rows } from './rows.js';
 import { addOdd, noneOdd, type Odd, type ScanPart } from './scan-rows.js';
 import { Output } from './text/bytes.js';
-import { ByteTotals } from './text/source.js';
+import { ByteTotals } from './text/unchanged.js';
 import type { OpenedInput, Scan } from './types.js';
 import { andMore, type Found, quoted } from './wording.js';
 import type { Pool } from './workers/pool.js';
@@ -89,7 +89,7 @@ export function scanInput(input: OpenedInput, options: ScanOptions): Scanning {
     const { types, surplus } = totals.decide(texts);
     const rows = { read: read + selected.filtered, filtered: selected.filtered, rejected };
     return {
-      ...{ digest: byteTotals.digest(), marks: byteTotals.marks, size: byteTotals.size },
+      ...byteTotals.digested(),
       ...{ ids, rows, bytes: bytes - surplus, largestItemBytes },
       columns: totals.plans(read),
       schema: { types, itemLimitBytes },

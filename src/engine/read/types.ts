@@ -7,7 +7,8 @@ import type { Warning } from '../problems.js';
 import type { Dialect } from './csv/dialect.js';
 import type { Target } from './mapping/targets.js';
 import type { Again, RejectsHead } from './rejects-rows.js';
-import type { Compression, FileStamp, Marks } from './text/source.js';
+import type { Compression } from './text/source.js';
+import type { DigestedFile, FileStamp } from './text/unchanged.js';
 
 export interface InputOptions extends Omit<ReadOptions, 'paths'> {
   /** As the user wrote it; `-` for stdin. */
@@ -143,14 +144,9 @@ export interface RejectedRecord extends RejectedRow {
 }
 
 /** The results of one pass over the whole input. Nothing has been sent. */
-export interface Scan {
-  /** SHA-256 of the file's bytes as they are on disk, hex. */
-  digest: string;
-  /** Later passes are compared with these. */
-  marks: Marks;
+export interface Scan extends DigestedFile {
   /** Hashes of the identifiers of the accepted rows, for each of the first batches; none if another pass may batch the rows otherwise. */
   ids: readonly BigUint64Array<ArrayBuffer>[];
-  size: number;
   rows: FileRows;
   /** UTF-8 bytes of all items, without separators. */
   bytes: number;

@@ -3,7 +3,7 @@ import { EMPTY } from '../item-text.js';
 import { targeting } from '../mapping/targets.js';
 import type { OddRow, Rows } from '../rows.js';
 import { textMemory } from '../text/bytes.js';
-import { refuseChanged } from '../text/source.js';
+import { refuseChanged } from '../text/unchanged.js';
 import type { OpenedInput } from '../types.js';
 import { Column } from './columns.js';
 import { damaged, openParquet, type ParquetFile } from './file.js';

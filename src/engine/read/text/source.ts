@@ -1,6 +1,4 @@
 /** Reads the bytes of a file: with understandable errors, unpacked, and counted. */
-import { createHash } from 'node:crypto';
-import { statSync } from 'node:fs';
 import { constants, type FileHandle, open, readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { pipeline, Readable } from 'node:stream';
@@ -8,14 +6,9 @@ import * as zlib from 'node:zlib';
 import { InputError } from '../../errors.js';
 import { MORE_FILES, troubleOf } from '../../util/file-trouble.js';
 import { nearest } from '../../util/nearest.js';
+import { ByteTotals, checkStamp, type DigestedFile, type FileStamp } from './unchanged.js';
 
 export type Compression = 'gzip' | 'zstd';
-
-/**
- * Digests of everything read so far, one at the end of each block: eight bytes for every 128 KiB of the file. A later
- * pass with the same digests has read the same bytes.
- */
-export type Marks = readonly string[];
 
 /** About the size of a batch of records. */
 const BLOCK_BYTES = 256 * 1024;
@@ -28,67 +21,6 @@ export interface SourceFile {
   location: string;
   /** The file's stamp when it was first opened. If it differs now, the file is refused. */
   stamp?: FileStamp;
-}
-
-/** How many hex digits of a digest a mark keeps. */
-const MARK_DIGITS = 16;
-
-/** Computes digest and size of the bytes of a file, as they are on disk. */
-export class ByteTotals {
-  readonly #hash = createHash('sha256');
-  readonly #marks: string[] = [];
-  size = 0;
-
-  /** @param planned marks of the pass that read the planned bytes; these must be the same */
-  constructor(private readonly planned?: Marks) {}
-
-  /** @returns false if the bytes so far differ from those of the planned pass */
-  add(bytes: Uint8Array): boolean {
-    this.#hash.update(bytes);
-    this.size += bytes.length;
-    const mark = this.#hash.copy().digest('hex').slice(0, MARK_DIGITS);
-    const number = this.#marks.push(mark);
-    return !this.planned || this.planned[number - 1] === mark;
-  }
-
-  /** At the end of the file: whether the planned pass ended here, too. */
-  isWhole(): boolean {
-    return !this.planned || this.planned.length === this.#marks.length;
-  }
-
-  /** Digest of the bytes so far. */
-  digest(): string {
-    return this.#hash.copy().digest('hex');
-  }
-
-  get marks(): Marks {
-    return this.#marks;
-  }
-}
-
-/** A plan applies to the file as it was planned: later changes have not been checked. */
-const changedDuringImport = (path: string): InputError =>
-  new InputError('changed while it was being imported', {
-    file: path,
-    hint: 'import it again when nothing writes to it',
-    problem: { code: 'input_changed', path },
-  });
-
-/**
- * Refuses a file that changed since it was opened: the import would send some old rows and some new ones.
- * @throws InputError
- */
-export async function refuseChanged({
-  path,
-  location,
-  stamp,
-}: Required<Pick<SourceFile, 'path' | 'location' | 'stamp'>>): Promise<void> {
-  // Asked before each request: on a local disk, it takes less than a turn of the event loop.
-  let now: FileStamp | null = null;
-  try {
-    now = statSync(location);
-  } catch {} // it is gone, or cannot be reached
-  if (now === null || !sameStamp(now, stamp)) throw changedDuringImport(path);
 }
 
 /** Without O_NONBLOCK, opening a pipe without a writer would block, even for signals. Windows has no such flag. */
@@ -135,13 +67,6 @@ export async function firstBytes(
   }
 }
 
-export interface FileStamp {
-  size: number;
-  mtimeMs: number;
-}
-
-const sameStamp = (a: FileStamp, b: FileStamp): boolean => a.size === b.size && a.mtimeMs === b.mtimeMs;
-
 /** The error of a file that cannot be opened or read. */
 async function unreadable(file: SourceFile, error: NodeJS.ErrnoException): Promise<InputError> {
   const isMissing = error.code === 'ENOENT';
@@ -166,20 +91,11 @@ async function nearestFile({ path, location }: SourceFile): Promise<string> {
   return like === undefined ? 'check the path' : `did you mean ${join(dirname(path), like)}?`;
 }
 
-/** A file's bytes as they are on disk. */
-export interface DigestedFile {
-  /** SHA-256, hexadecimal. */
-  digest: string;
-  size: number;
-  marks: Marks;
-}
-
 /** Reads a file to its end. @throws InputError, and the signal's reason when aborted */
 export async function digestFile(file: SourceFile, signal?: AbortSignal): Promise<DigestedFile> {
   const totals = new ByteTotals();
-  for await (const _ of blocks(file, signal, totals)) {
-  }
-  return { digest: totals.digest(), size: totals.size, marks: totals.marks };
+  for await (const _ of totals.of(blocks(file, signal), file.path));
+  return totals.digested();
 }
 
 /** The compression of a file, from its first bytes. */
@@ -201,8 +117,9 @@ export function readBytes(
   signal?: AbortSignal,
   byteTotals?: ByteTotals,
 ): AsyncGenerator<Buffer> {
-  const { compression } = file;
-  const bytes = blocks(file, signal, byteTotals);
+  const { compression, path } = file;
+  const packed = blocks(file, signal);
+  const bytes = byteTotals?.of(packed, path) ?? packed;
   return compression === null ? bytes : unpacked(bytes, { ...file, compression }, signal);
 }
 
@@ -245,14 +162,10 @@ function decompressor(file: SourceFile, compression: Compression): zlib.Gunzip {
   });
 }
 
-async function* blocks(
-  file: SourceFile,
-  signal?: AbortSignal,
-  byteTotals?: ByteTotals,
-): AsyncGenerator<Buffer> {
+async function* blocks(file: SourceFile, signal?: AbortSignal): AsyncGenerator<Buffer> {
   const { handle, stamp } = await openFile(file);
   try {
-    if (file.stamp && !sameStamp(file.stamp, stamp)) throw changedDuringImport(file.path);
+    if (file.stamp) checkStamp(file.path, file.stamp, stamp);
     let [memory, ahead] = [Buffer.allocUnsafeSlow(READ_BYTES), Buffer.allocUnsafeSlow(READ_BYTES)];
     const readAhead = (): Promise<number> => {
       const length = fill(ahead, handle);
@@ -270,12 +183,9 @@ async function* blocks(
       next = readAhead();
       for (let start = 0; start < length; start += BLOCK_BYTES) {
         signal?.throwIfAborted();
-        const bytes = memory.subarray(start, Math.min(start + BLOCK_BYTES, length));
-        if (byteTotals?.add(bytes) === false) throw changedDuringImport(file.path);
-        yield bytes;
+        yield memory.subarray(start, Math.min(start + BLOCK_BYTES, length));
       }
     }
-    if (byteTotals?.isWhole() === false) throw changedDuringImport(file.path);
   } finally {
     await handle.close();
   }

@@ -7,7 +7,8 @@ import { csvFormat, openTable } from '../csv/reader.js';
 import type { CsvWriter } from '../csv/writer.js';
 import { type InputFormat, originalsOf } from '../format.js';
 import { KIND_BITS } from '../rows.js';
-import { refuseChanged, type SourceFile } from '../text/source.js';
+import type { SourceFile } from '../text/source.js';
+import { refuseChanged } from '../text/unchanged.js';
 import { decimalSigns, Is } from './sheet.js';
 import { SheetCounter, XlsxTotals } from './totals.js';
 

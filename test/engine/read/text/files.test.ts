@@ -23,7 +23,8 @@ import {
   type Schema,
   spoolStdin,
 } from '../../../../src/engine/read/index.js';
-import { ByteTotals, readBytes } from '../../../../src/engine/read/text/source.js';
+import { readBytes } from '../../../../src/engine/read/text/source.js';
+import { ByteTotals } from '../../../../src/engine/read/text/unchanged.js';
 import { scratch } from '../../../support/cli.js';
 import { file, HERE, KEY, open, read, readText, scanned } from '../reading.js';
 
