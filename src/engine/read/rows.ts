@@ -14,7 +14,8 @@ export interface Rows {
   starts: Uint32Array<ArrayBuffer>;
   ends: Uint32Array<ArrayBuffer>;
   /**
-   * For each cell of text, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them.
+   * For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them. Parquet: zero
+   * for a JSON string without escapes.
    */
   kinds: Uint8Array<ArrayBuffer>;
   width: number;

@@ -113,18 +113,18 @@ export class Members {
     const first = bytes[start]!;
     if (first === QUOTE) {
       const close = this.#textEnd(start, until);
-      this.#taken(start, close < 0 ? close : close + 1, this.#isRespelled ? ESCAPED : TEXT);
+      this.taken(start, close < 0 ? close : close + 1, this.#isRespelled ? ESCAPED : TEXT);
     } else if (isScalar(first)) {
       const end = scalarEnd(bytes, start, until);
-      this.#taken(start, end, scalarKind(bytes, start, end));
+      this.taken(start, end, scalarKind(bytes, start, end));
     } else {
-      this.#taken(start, look(bytes, this.view, start, until), NESTED);
+      this.taken(start, look(bytes, this.view, start, until), NESTED);
       this.levels = seen.depth;
       this.names = seen.members;
     }
   }
 
-  #taken(start: number, end: number, kind: number): void {
+  protected taken(start: number, end: number, kind = TEXT): void {
     this.start = start;
     this.end = end;
     this.kind = kind;
@@ -214,12 +214,13 @@ export class RowMembers extends Members {
   }
 
   override next(): boolean {
-    const { starts, ends, width } = this.#rows;
+    const { starts, ends, kinds, width } = this.#rows;
     while (++this.column < width) {
       const cell = this.#base + this.column;
       const [start, end] = [starts[cell]!, ends[cell]!];
       if (start === end) continue;
-      this.take(skipSpace(this.bytes, start), end);
+      if (kinds[cell] === 0) this.taken(start, end);
+      else this.take(skipSpace(this.bytes, start), end);
       return true;
     }
     return false;

@@ -9,7 +9,7 @@ import type { Rows } from '../rows.js';
 import { Output } from '../text/bytes.js';
 import type { FileColumn, ParquetFile } from './file.js';
 import { readerOf } from './nested.js';
-import { BadValueError, converterOf, isJson, textOf } from './values.js';
+import { BadValueError, converterOf, isJson, isText, textOf } from './values.js';
 
 /** How a column goes into items. */
 export interface Member {
@@ -49,9 +49,12 @@ interface Part {
   bytes: Uint8Array;
   /** Where the text of each value begins, and where the last one ends. It is empty if there is no value. */
   starts: Uint32Array;
+  /** As in `Rows`: of a JSON string without escapes, and of any other value. */
+  kinds: Uint8Array;
   /** Why values cannot be sent, by row. */
   bad: ReadonlyMap<number, string>;
 }
+const [PLAIN, OTHER] = [0, 1];
 
 /** Memory for the text of a column. */
 const out = new Output(64 * 1024);
@@ -59,13 +62,14 @@ const out = new Output(64 * 1024);
 export class Column {
   /** The rows that are loaded. Their numbers are those in the file, from 0. */
   part: Part = {
-    ...{ first: 0, end: 0, bytes: NOTHING, starts: new Uint32Array(1) },
+    ...{ first: 0, end: 0, bytes: NOTHING, kinds: NOTHING },
+    starts: new Uint32Array(1),
     bad: new Map(),
   };
   #next: Promise<IteratorResult<Part, void>> | null = null;
   readonly #parts: AsyncGenerator<Part, void>;
-  /** Writes a value. It has written nothing when it throws. */
-  readonly #write: (raw: unknown) => void;
+  /** Writes a value, and gives its kind. It has written nothing when it throws. */
+  readonly #write: (raw: unknown) => number;
 
   constructor(
     private readonly file: ParquetFile,
@@ -98,13 +102,14 @@ export class Column {
 
   /** Copies the values of loaded rows into a batch, as its column `index`. @param at where @returns the offset after them */
   copy(from: number, to: number, batch: Rows, index: number, at: number): number {
-    const { first, bytes, starts } = this.part;
+    const { first, bytes, starts, kinds } = this.part;
     const { width } = batch;
     const [start, end] = [starts[from - first]!, starts[to - first]!];
     batch.bytes.set(bytes.subarray(start, end), at);
     for (let row = from - first, cell = index; row < to - first; row++, cell += width) {
       batch.starts[cell] = starts[row]! - start + at;
       batch.ends[cell] = starts[row + 1]! - start + at;
+      batch.kinds[cell] = kinds[row]!;
     }
     return at + end - start;
   }
@@ -181,7 +186,7 @@ export class Column {
     const end = chunks.at(-1)?.rowEnd ?? first;
     if (end <= first) throw new Error(`a column ends before row ${first + 1}`);
     if (end > rows) throw new Error('a column has too many values');
-    const starts = new Uint32Array(end - first + 1);
+    const [starts, kinds] = [new Uint32Array(end - first + 1), new Uint8Array(end - first)];
     const bad = new Map<number, string>();
     const write = this.#write;
     out.length = 0;
@@ -190,17 +195,18 @@ export class Column {
       if (rowStart > row) throw new Error('a column has too few values');
       for (; row < rowEnd; row++) {
         try {
-          write(columnData[row - rowStart]);
+          kinds[row - first] = write(columnData[row - rowStart]);
         } catch (error) {
           const [why, shown] = this.#unfit(error, before + row);
           if (this.member.rejects) bad.set(before + row, why);
           out.write(jsonString(shown));
+          kinds[row - first] = OTHER;
         }
         starts[row - first + 1] = out.length;
       }
     }
     const bytes = new Uint8Array(out.bytes.subarray(0, out.length));
-    return { first: before + first, end: before + end, bytes, starts, bad };
+    return { first: before + first, end: before + end, bytes, starts, kinds, bad };
   }
 
   /** Why a value cannot be sent, and its text. @throws the error of one that cannot be read */
@@ -212,25 +218,32 @@ export class Column {
     throw new InputError(message, { file: this.file.path, line: row + 1, hint });
   }
 
-  #writer(): (raw: unknown) => void {
+  #writer(): (raw: unknown) => number {
     const { asText, missing, spread, wide } = this.member;
     const { node, isFlat } = this.column;
-    const write = (text: string | null): void => out.write(text ?? missing ?? '');
+    const write = (text: string | null): number => {
+      out.write(text ?? missing ?? '');
+      return OTHER;
+    };
     if (!isFlat) {
       const read = readerOf(node);
       return (raw) => {
         const value = read(raw);
-        write(value === null ? null : JSON.stringify(value));
+        return write(value === null ? null : JSON.stringify(value));
       };
     }
     if (spread || isJson(node.element)) return (raw) => write(jsonText(raw, spread));
+    const copies = isText(node.element);
     const convert = converterOf(node.element, wide);
     return (raw) => {
       if (raw === undefined) throw new Error(NO_VALUE);
+      if (copies && raw !== null && out.copyText(raw as Uint8Array)) return PLAIN;
       const value = raw === null ? null : convert(raw);
       const quotes = asText === 'all' || (asText === 'integers' && Number.isSafeInteger(value));
-      if (typeof value === 'string') out.writeJson(value);
-      else write(value === null ? null : quotes ? `"${value}"` : JSON.stringify(value));
+      if (typeof value !== 'string')
+        return write(value === null ? null : quotes ? `"${value}"` : JSON.stringify(value));
+      out.writeJson(value);
+      return OTHER;
     };
   }
 }

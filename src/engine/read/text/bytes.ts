@@ -1,4 +1,5 @@
 /** Searches and copies text four bytes at a time, and writes UTF-8 piece by piece, into memory that is reused. */
+import { isUtf8 } from 'node:buffer';
 import { jsonString } from '../json/text.js';
 
 export const LF = 0x0a;
@@ -87,6 +88,23 @@ export function fixed(text: string): Fixed {
 export const writeFixed = ({ view, length }: Fixed, to: DataView, at: number): number =>
   copy(view, 0, length, to, at);
 
+/** Whether a text has only ASCII; null if JSON escapes some of it. */
+function isPlain(text: DataView, start: number, end: number): boolean | null {
+  let at = start;
+  let all = 0;
+  for (const last = end - 4; at <= last; at += 4) {
+    const bytes = text.getInt32(at, true);
+    if (special(bytes) !== 0) return null;
+    all |= bytes;
+  }
+  for (; at < end; at++) {
+    const byte = text.getUint8(at);
+    if (mustEscape(byte)) return null;
+    all |= byte;
+  }
+  return (all & HIGH) === 0;
+}
+
 /** A longer text is written by Node. */
 const SHORT = 48;
 
@@ -148,6 +166,20 @@ export class Output {
     }
     bytes[at++] = QUOTE;
     this.length = at;
+  }
+
+  /** Copies text as a JSON string. False, and nothing is written, if it must be decoded instead. */
+  copyText(text: Uint8Array): boolean {
+    this.reserve(text.length + 2);
+    const { bytes, view } = this;
+    const start = this.length + 1;
+    const end = start + text.length;
+    bytes.set(text, start);
+    const isAscii = isPlain(view, start, end);
+    if (isAscii === null || !(isAscii || isUtf8(text))) return false;
+    bytes[start - 1] = bytes[end] = QUOTE;
+    this.length = end + 1;
+    return true;
   }
 
   /** Returns what was written, copied to memory for a batch, and clears it. */
