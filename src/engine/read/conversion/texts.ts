@@ -1,7 +1,7 @@
 /** Types for words: booleans, text as it is, and text in lower case. */
 import type { CellType } from '../../model.js';
 import { jsonString } from '../json/text.js';
-import { BadType, type Reader, type TypeOfColumn } from './type.js';
+import { BadType, type Converter, type TypeOfColumn } from './type.js';
 
 const PLAIN_WORDS = ['true/false', 'yes/no', 'y/n', 'on/off', '1/0'];
 
@@ -13,10 +13,10 @@ const OTHER_WORDS = [
 ];
 export const BOOLEAN_TYPES: readonly CellType[] = OTHER_WORDS.map((pair) => `boolean:${pair}` as const);
 
-const reader = (read: Reader['read']): Reader => ({ read, cause: () => ({ code: 'form' }) });
+const reader = (json: Converter['json']): Converter => ({ json, cause: () => ({ code: 'form' }) });
 
 /** @throws BadType for a pair that is none */
-function words(pairs: readonly string[]): Reader {
+function words(pairs: readonly string[]): Converter {
   const known = new Map<string, string>();
   for (const pair of pairs) {
     const [yes, no, more] = pair.toLowerCase().split('/');
@@ -44,7 +44,7 @@ export const TEXT_TYPES: readonly TypeOfColumn[] = [
     sent: 'boolean',
     noun: 'booleans',
     parse: (form) => words(form === null ? PLAIN_WORDS : [form]),
-    guess: (text) => (/\d/.test(text) || ANY_WORDS.read(text) === null ? [] : ['boolean', ...BOOLEAN_TYPES]),
+    guess: (text) => (/\d/.test(text) || ANY_WORDS.json(text) === null ? [] : ['boolean', ...BOOLEAN_TYPES]),
     examples: [
       ['boolean', 'true/false, yes/no, y/n, on/off, 1/0, in any case'],
       ['boolean:ja/nein', 'these two words, in any case'],

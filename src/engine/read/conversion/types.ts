@@ -7,7 +7,9 @@ import { DATE_TYPES } from './date-types.js';
 import { datePattern } from './dates.js';
 import { NUMBER_TYPES, styleOf } from './numbers.js';
 import { TEXT_TYPES } from './texts.js';
-import { BadType, type Reader, scratchText, type TypeOfColumn } from './type.js';
+import { BadType, type Converter, type TypeOfColumn } from './type.js';
+
+export type { Converter };
 
 /** A new type is an object in one of these. */
 export const TYPES: readonly TypeOfColumn[] = [...NUMBER_TYPES, ...TEXT_TYPES, ...DATE_TYPES];
@@ -65,21 +67,10 @@ export function cellType(text: string, name: string): CellType | 'auto' {
   return text as CellType;
 }
 
-export interface Converter extends Reader {
-  /** JSON text; null for a text that does not fit. */
-  json(text: string): string | null;
-}
-
 /** Null for columns that are sent as they are. */
 export function converterOf(type: CellType): Converter | null {
   const { name, form, zone } = partsOf(type);
-  const reader = NAMED.get(name)?.parse(form, zone);
-  if (!reader) return null;
-  const json = (text: string): string | null => {
-    const found = reader.read(text);
-    return found === '' ? scratchText() : found;
-  };
-  return { ...reader, json };
+  return NAMED.get(name)?.parse(form, zone) ?? null;
 }
 
 /** The JSON type of what is sent. */
