@@ -17,6 +17,7 @@ import type { Scope, State } from '../state/state.js';
 import { count } from '../util/numbers.js';
 import { sealed } from './recorded.js';
 import { digestOf, type Reading, readOrigin, rowKey, type Unsent } from './rejects-form.js';
+import { isCarriedOut } from './start.js';
 import type { Ending } from './summary.js';
 
 /**
@@ -209,10 +210,10 @@ const isSentSince = (
   { digest, filtered }: Unsent['inputs'][number],
   known: readonly StoredRun[],
 ): boolean =>
-  known.some(({ started_at, status, finished, inputs, summary }) => {
-    if (started_at < written_at || summary === null) return false;
-    if (['rejected', 'held', 'superseded'].includes(status) || (!finished && summary.rows.unsent))
-      return false;
+  known.some((run) => {
+    const { started_at, status, finished, inputs, summary } = run;
+    if (started_at < written_at || summary === null || !isCarriedOut(run)) return false;
+    if (status === 'superseded' || (!finished && summary.rows.unsent)) return false;
     return inputs.some(
       (input, at) => input.digest === digest && (summary.files[at]?.rows.filtered ?? 0) <= filtered,
     );

@@ -7,7 +7,7 @@ import { RunRequests } from '../model/run-requests.js';
 import { type Kind, MAX_PLAN_AGE_MS, type Summary } from '../model.js';
 import { givenFacts } from '../options/file-facts.js';
 import type { ImportOptions } from '../options.js';
-import { contentOf, type Scanned } from '../plan/plan.js';
+import { acceptedOf, contentOf, type Scanned, sumRows } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import { failedCanaries, isCanaryDue } from '../send/next.js';
 import { isWebAddress } from '../service/address.js';
@@ -17,6 +17,7 @@ import type { PlannedRequests, StoredRun } from '../state/runs.js';
 import type { Scope, State } from '../state/state.js';
 import { storeOptions } from './recorded.js';
 import type { Session } from './session.js';
+import { isCarriedOut } from './start.js';
 import { failedOf, retriesOf } from './summary.js';
 
 /**
@@ -132,16 +133,10 @@ function supersededBy(
 /**
  * Records that the session ended. If another import took over the lock, the state refuses this.
  * @param failure the error that ended the session early, or null
- * @param distinct a lower bound for the number of different identifiers of a kind that the run has sent
  * @returns the error to report, or null. After a lost lock, the new error may name who took it over
  * @throws the error of the state if no earlier failure is to be reported (`failureAfter`)
  */
-export async function end(
-  session: Session,
-  summary: Summary,
-  failure: unknown,
-  distinct: (kind: Kind) => number,
-): Promise<unknown> {
+export async function end(session: Session, summary: Summary, failure: unknown): Promise<unknown> {
   const { deps, id, scope, wasFinished, requests } = session;
   const { state, clock } = deps;
   // Nothing is left to send, even if its jobs could not be followed to their ends.
@@ -153,13 +148,16 @@ export async function end(
     // While requests remain that failed, the copies of the inputs stay: the requests can be sent again.
     if (failedOf(requests).length === 0) state.spools.remove(id);
     // The command that sends its valid rows needs them.
-    if (SENT_NOTHING.includes(summary.status)) await storeOptions(state, id, session.options);
+    if (!isCarriedOut(summary)) await storeOptions(state, id, session.options);
   } catch (error) {
     return failureAfter(error, failure);
   }
   try {
     // Outdated fingerprints and old history. If that fails, the next run deletes them when it ends.
-    for (const kind of summary.kinds) await state.known.compact(scope, kind, distinct(kind));
+    for (const kind of summary.kinds) {
+      const files = summary.files.filter((file) => file.kind === kind);
+      await state.known.compact(scope, kind, acceptedOf(sumRows(files.map(({ rows }) => rows))));
+    }
     await state.history.prune(clock.now() - HISTORY_KEPT_MS);
   } catch (error) {
     // Not reported: the run is recorded as ended, and the advice to resume would be wrong.
@@ -167,9 +165,6 @@ export async function end(
   }
   return failure;
 }
-
-/** Runs that end with all rows still to be sent. */
-const SENT_NOTHING: readonly StoredRun['status'][] = ['rejected', 'held'];
 
 /**
  * Deletes the spools of finished runs, and old ones of runs that sent nothing or are not known: another machine may have finished or
@@ -179,7 +174,7 @@ async function sweepSpools(known: readonly StoredRun[], state: State, now: numbe
   for (const { run, changedAt } of state.spools.all()) {
     const of = known.find((one) => one.run === run);
     const isOver =
-      of && !SENT_NOTHING.includes(of.status)
+      of && isCarriedOut(of)
         ? of.finished && failedOf(new RunRequests(await state.requests.of(run))).length === 0
         : changedAt < now - MAX_PLAN_AGE_MS;
     if (isOver) state.spools.remove(run);

@@ -9,6 +9,7 @@ import type { Kind } from '../model.js';
 import { typesOf } from '../plan/key-checks.js';
 import { acceptedOf, type Scanned, scansOf } from '../plan/plan.js';
 import type { Chunk } from '../send/chunk.js';
+import type { Limits } from '../send/chunker.js';
 import { isCanaryDue, nextStep, rulesOf } from '../send/next.js';
 import { type ChunkDeps, chunksOf } from '../send/read-chunks.js';
 import { Remembering } from '../send/remembering.js';
@@ -30,19 +31,11 @@ export async function* sendRows(session: Session, rows: number): AsyncGenerator<
   let items = options.chunkSize;
   for (const kind of session.kinds) {
     if (scanned) await state.known.setColumnTypes(scope, kind, typesOf(scansOf(scanned, kind)));
-    const chunks = async function* (most: () => number): AsyncGenerator<Chunk> {
+    const chunks = async function* (limits: Limits): AsyncGenerator<Chunk> {
       if (!scanned) return;
-      const deps = chunkDepsOf(session, scanned);
-      const { bytes } = deps.limits;
-      const limits = {
-        bytes,
-        get items() {
-          return most();
-        },
-      };
-      yield* chunksOf(scanned, kind, { ...deps, limits, signal: stop });
+      yield* chunksOf(scanned, kind, { ...chunkDepsOf(session, scanned), limits, signal: stop });
       // Nothing more is read, and the last jobs may take hours.
-      if (scanned.inputs.at(-1)?.opened.kind === kind) await deps.pool.close();
+      if (scanned.inputs.at(-1)?.opened.kind === kind) await session.pool.close();
     };
     const ended = yield* send(chunks, {
       ...deps,

@@ -14,6 +14,7 @@ import type { Clock } from '../util/clock.js';
 import { formatDuration } from '../util/duration.js';
 import { count } from '../util/numbers.js';
 import type { Chunk } from './chunk.js';
+import type { Limits } from './chunker.js';
 import { deliver } from './deliver.js';
 import { follow, otherJobsEnded } from './follow.js';
 import { checkCanary, isCanaryDue } from './next.js';
@@ -35,8 +36,8 @@ export interface Sent {
   items: number;
 }
 
-/** Returns the chunks. @param most returns how many items the next one may have */
-type Open = (most: () => number) => AsyncIterable<Chunk>;
+/** Returns the chunks. @param limits of the next one */
+type Open = (limits: Limits) => AsyncIterable<Chunk>;
 
 /**
  * Sends the chunks of one kind, and yields events. If its consumer stops, all waiting ends, and requests in
@@ -56,7 +57,7 @@ export async function* send(open: Open, deps: SenderDeps): AsyncGenerator<Import
 
 const named = ({ job_id, run }: OpenJob): string => `job ${job_id} of ${run ?? 'an earlier run'}`;
 
-class Sender {
+class Sender implements Limits {
   readonly events = new Channel<ImportEvent>();
   readonly ended: Sent;
   /**
@@ -68,16 +69,18 @@ class Sender {
   /** Ends the waiting of all flights of this sender when one of them fails. */
   readonly #halt = new AbortController();
   readonly #deps: DeliverDeps;
+  readonly bytes: number;
 
   constructor(deps: SenderDeps) {
     this.ended = { failure: null, items: deps.items };
+    this.bytes = deps.options.chunkBytes;
     this.#deps = {
       ...deps,
       totals: new Totals(deps.requests),
       emit: (event) => this.events.push(event),
       stop: AbortSignal.any([deps.stop, this.#halt.signal]),
       isMoreToCome: () => this.#flights.size > 1 && this.#flights.size < this.#now.options.concurrency,
-      mostItems: () => this.#mostItems(),
+      mostItems: () => this.items,
       tooLarge: (refused) => this.#lower(refused),
     };
     // Each request in flight listens to it.
@@ -116,7 +119,7 @@ class Sender {
     try {
       await this.#followEarlier(this.#now);
       if (this.#isCanaryDue) await this.#endOfCanary();
-      await this.#sendAll(open(() => this.#mostItems()));
+      await this.#sendAll(open(this));
     } catch (error) {
       this.#fail(error);
     }
@@ -141,7 +144,7 @@ class Sender {
     }
   }
 
-  #mostItems(): number {
+  get items(): number {
     const { items } = this.ended;
     return this.#isCanaryDue ? Math.min(items, this.#deps.options.canary!) : items;
   }
@@ -151,7 +154,7 @@ class Sender {
    */
   #lower(refused: number): void {
     const half = Math.ceil(refused / 2);
-    if (half >= this.#mostItems()) return;
+    if (half >= this.items) return;
     this.ended.items = half;
     const message = `the service refused a request of ${refused} rows as too large (413); continuing with ${count(half, 'row')} per request`;
     this.events.push({ type: 'notice', message });
