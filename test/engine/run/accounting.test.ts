@@ -138,7 +138,6 @@ class Import {
     const { world } = this;
     return {
       run: 'run',
-      isMoreToCome: () => false,
       sentLater: async () => null,
       doubtsOfReplaced: new Map(),
       remembering: new Remembering('companies', Buffer.from('key'), false),
