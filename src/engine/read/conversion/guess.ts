@@ -6,9 +6,8 @@ import { type CellType, SOME_ZONE } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { count } from '../../util/numbers.js';
 import { type Evidence, list } from '../wording.js';
-import { TEXT_TYPES } from './texts.js';
 import { remembered } from './type.js';
-import { converterOf, isSameStyle, sentAs, TYPES } from './types.js';
+import { converterOf, isSameStyle, sentAs, TEXT_TYPES, TYPES } from './types.js';
 
 /** How many cells give candidates. */
 const FIRST_CELLS = 100;
@@ -95,30 +94,23 @@ const isClear = (text: string): boolean => /^(?:true|false)$/i.test(text);
 /** Whether one more cell can change what is known. */
 export const isOpen = ({ types }: Fits): boolean => types.some(({ misses }) => misses <= MOST_MISSES);
 
-/** By candidate, of the cell that is being tried. */
-const readings: (string | null)[] = [];
-
 /** Tries a cell. */
 export function addFit(fits: Fits, text: string, line: number): void {
   const { types } = fits;
   const isShort = text.length <= LONGEST;
-  let fitting = 0;
-  for (let at = 0; at < types.length; at++) {
-    const fit = types[at]!;
-    const json = isShort && fit.misses <= MOST_MISSES ? readsAsType(fit.type, text) : null;
-    readings[at] = json;
-    if (json === null) continue;
-    fitting++;
-    if (json === 'true' || json === 'false') fit.says |= isClear(text) ? BOTH : json === 'true' ? 1 : 2;
-  }
-  if (fitting === 0 && isMarker(text)) {
+  const readings = types.map(({ type, misses }) =>
+    isShort && misses <= MOST_MISSES ? readsAsType(type, text) : null,
+  );
+  if (readings.every((json) => json === null) && isMarker(text)) {
     addMarker(fits.markers, { text, cells: 1 });
     return;
   }
   fits.cells++;
   tellApart(types, readings);
-  for (const [at, fit] of fitting < types.length ? types.entries() : []) {
-    if (readings[at] !== null) continue;
+  for (const [at, fit] of types.entries()) {
+    const json = readings[at];
+    if (json === 'true' || json === 'false') fit.says |= isClear(text) ? BOTH : json === 'true' ? 1 : 2;
+    if (json !== null) continue;
     fit.misses++;
     fit.stray ??= { line, text: text.slice(0, LONGEST_SHOWN) };
   }
