@@ -1,11 +1,9 @@
 /** Reads JSON arrays, request bodies of the service, and JSON Lines. The first items show kind and identifier. */
-import { Readable } from 'node:stream';
 import { InputError, UsageError } from '../../errors.js';
 import type { Kind } from '../../model.js';
 import type { InputFormat } from '../format.js';
 import { identify, inArray } from '../mapping/identity.js';
 import { METADATA } from '../mapping/targets.js';
-import type { Rows } from '../rows.js';
 import { toUtf8 } from '../text/encoding.js';
 import type { Head } from '../text/head.js';
 import { splitText } from '../text/splitter.js';
@@ -87,24 +85,11 @@ const UNKNOWN = {
   companyIdColumn: null,
 };
 
-/** How much text has enough items to know their fields, if the first one ends in it. */
-const FIRST_BYTES = 128 * 1024;
-
-/** The first items; null if there are none. */
-async function firstItems(opened: OpenedInput, head: Head): Promise<Rows | null> {
-  const parts = [head.text.subarray(0, FIRST_BYTES), head.text.subarray(FIRST_BYTES)];
-  const text = head.whole ? Readable.from(parts) : head.again();
-  for await (const batch of splitText(text, tokenizerOf(opened), opened)) return batch;
-  return null;
-}
-
 /** Fields of the first items, and of their metadata; null if there are no items. */
 async function firstFields(
   opened: OpenedInput,
   head: Head,
 ): Promise<Record<'flat' | 'nested', Set<string>> | null> {
-  const batch = await firstItems(opened, head);
-  if (!batch) return null;
   const [flat, nested] = [new Set<string>(), new Set<string>()];
   const add = (fields: Set<string>, json: string): void => {
     for (const [name, value] of objectMembers(json, MOST_COLUMNS)) {
@@ -112,7 +97,10 @@ async function firstFields(
       if (fields === flat && name === METADATA) add(nested, value);
     }
   };
-  const read = recordReader(batch, opened);
-  for (let number = 0; number < batch.lines.length; number++) add(flat, read(number).text);
-  return { flat, nested };
+  for await (const batch of splitText(head.again(), tokenizerOf(opened), opened)) {
+    const read = recordReader(batch, opened);
+    for (let number = 0; number < batch.lines.length; number++) add(flat, read(number).text);
+    return { flat, nested };
+  }
+  return null;
 }
