@@ -12,7 +12,7 @@ import type { Scope, State } from '../engine/state/state.js';
 import type { Clock } from '../engine/util/clock.js';
 import { closeAll } from '../engine/util/close-all.js';
 import { formatDuration } from '../engine/util/duration.js';
-import { type Commands, commandsOf } from './advice/commands.js';
+import { Commands } from './advice/commands.js';
 import { type Advice, hintText } from './advice/hint.js';
 import type { GLOBAL, RawFlags } from './options/index.js';
 import { safeHint, safeLine, type TextStream } from './output/terminal.js';
@@ -185,7 +185,7 @@ export function createContext(
 
   const context: Context = {
     ...world,
-    commands: commandsOf({ argv, world, chosen: parent?.flags ?? {}, settings: () => settled }),
+    commands: new Commands({ argv, world, chosen: parent?.flags ?? {}, settings: () => settled }),
     flags,
     settings,
     token,

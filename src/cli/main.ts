@@ -98,9 +98,9 @@ export async function runCommand(argv: readonly string[], world: World): Promise
       error = (await import('./commands/help-page.js')).usageError(thrown, parsing.get(thrown)!);
     }
     const { errorLines } = await import('./output/summary.js');
-    const { commandsOf } = await import('./advice/commands.js');
+    const { Commands } = await import('./advice/commands.js');
     const early = { json: argv.includes('--json'), debug: argv.includes('--debug') };
-    const commands = context?.commands ?? commandsOf({ argv, world });
+    const commands = context?.commands ?? new Commands({ argv, world });
     const { text, exit } = errorLines(error, context?.flags ?? early, commands, world.platform);
     await writeOut(world.stderr, text).catch(() => {}); // stderr is gone: there is nowhere to report it
     code = exit;

@@ -1,6 +1,6 @@
 /** Hints whose words or commands depend on the problem, the command line, or the shell. */
 import { describe, expect, test } from 'vitest';
-import { type Changes, type Commands, commandsOf } from '../../src/cli/advice/commands.js';
+import { type Changes, Commands } from '../../src/cli/advice/commands.js';
 import { type Known, nextSteps } from '../../src/cli/advice/next.js';
 import { errorWords, warningText, wordsOf } from '../../src/cli/advice/words.js';
 import { factsOf } from '../../src/cli/facts/index.js';
@@ -11,10 +11,10 @@ import type { Summary } from '../../src/engine/model.js';
 import type { Problem, ProblemOf } from '../../src/engine/problems.js';
 import { aCause, aJob, aSummary } from '../support/runs.js';
 
-const commands = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
+const commands = new Commands({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
 
 const typedAs = (line: string): Commands =>
-  commandsOf({ argv: line.split(' '), world: { env: {}, platform: 'linux', cwd: '/' } });
+  new Commands({ argv: line.split(' '), world: { env: {}, platform: 'linux', cwd: '/' } });
 
 const CASES: {
   [C in Problem['code']]?: [data: Omit<ProblemOf<C>, 'code'>, hint: string | undefined, message?: string];
@@ -45,7 +45,7 @@ const CASES: {
 };
 
 test.each(Object.entries(CASES))('%s', (code, [data, hint, message]) => {
-  expect(wordsOf({ code, ...data } as Problem)).toEqual({
+  expect(wordsOf({ code, ...data } as Problem, commands)).toEqual({
     ...(hint !== undefined && { hint }),
     ...(message !== undefined && { message }),
   });
@@ -64,11 +64,14 @@ test.each([
   ['read_only', 'make the folder and its file system writable, or choose another folder with --state'],
 ] as const)('a state folder that cannot be written (%s) needs no disk space', (reason, hint) => {
   const error = new StateError('…', { problem: { code: 'state_folder', reason } });
-  expect(errorWords(error).hint).toBe(hint);
+  expect(errorWords(error, commands).hint).toBe(hint);
 });
 
 test('percentages without their sign are explained', () => {
-  const words = wordsOf({ code: 'cells_of_other_type', column: 'rate', type: 'number', isPercent: true });
+  const words = wordsOf(
+    { code: 'cells_of_other_type', column: 'rate', type: 'number', isPercent: true },
+    commands,
+  );
   expect(words.hint).toBe(
     'they have no "%": --type rate=number sends the numbers as they are (a workbook has 12.5 % as 0.125)',
   );
@@ -95,31 +98,33 @@ test('doctor does not advise doctor', () => {
 });
 
 test('if nothing is recognized, the hint asks for encoding and format', () => {
-  expect(wordsOf({ code: 'wrong_encoding', path: 'a.csv', suggestions: [] }).hint).toContain(
+  expect(wordsOf({ code: 'wrong_encoding', path: 'a.csv', suggestions: [] }, commands).hint).toContain(
     'with --encoding',
   );
-  expect(wordsOf({ code: 'wrong_format', likely: null }).hint).toBe('name the format with --format');
-  expect(wordsOf({ code: 'rule_for_identifier', rule: 'types', column: 'id' }).message).toBe(
+  expect(wordsOf({ code: 'wrong_format', likely: null }, commands).hint).toBe(
+    'name the format with --format',
+  );
+  expect(wordsOf({ code: 'rule_for_identifier', rule: 'types', column: 'id' }, commands).message).toBe(
     '--type id: an identifier is always text',
   );
 });
 
 test('an error without texts here keeps its own', () => {
   const plain = new InputError('is empty', { file: 'a.csv', hint: 'export it again' });
-  expect(errorWords(plain)).toEqual({ message: 'a.csv: is empty', hint: 'export it again' });
+  expect(errorWords(plain, commands)).toEqual({ message: 'a.csv: is empty', hint: 'export it again' });
   const unknown = new UsageError('encoding: "cp99" is not a known encoding', {
     hint: 'such as utf-8',
     problem: { code: 'unknown_encoding', label: 'cp99' },
   });
-  expect(errorWords(unknown)).toEqual({
+  expect(errorWords(unknown, commands)).toEqual({
     message: '--encoding: "cp99" is not a known encoding',
     hint: 'such as utf-8',
   });
 });
 
 test('a warning is one line, with its hint if it has one', () => {
-  expect(warningText({ message: 'no rows' })).toBe('no rows');
-  expect(warningText({ message: 'n: 1.90', problem: { code: 'digits_lost', column: 'n' } })).toBe(
+  expect(warningText({ message: 'no rows' }, commands)).toBe('no rows');
+  expect(warningText({ message: 'n: 1.90', problem: { code: 'digits_lost', column: 'n' } }, commands)).toBe(
     'n: 1.90; --type n=string keeps the text',
   );
 });
@@ -169,7 +174,7 @@ test.each<[string, Changes, string]>([
 
 test('a flag that is removed does not come back from the environment', () => {
   const env = { PROFILES_ACCOUNT: 'prod', PROFILES_REGION: 'eu' };
-  const { again } = commandsOf({ argv: ['apply', 'p.json'], world: { env, platform: 'linux', cwd: '/' } });
+  const { again } = new Commands({ argv: ['apply', 'p.json'], world: { env, platform: 'linux', cwd: '/' } });
   expect(again({ without: ['--account'] })).toBe('profiles apply p.json --region eu');
 });
 
@@ -204,7 +209,7 @@ describe('rows are invalid, and nothing was sent', () => {
 
   test('the flags that read them come first, in place of those that do not', () => {
     const line = ['import', 'a.csv', '--type', 'Annual Revenue=number', '--type', 'n=integer'];
-    const commands = commandsOf({ argv: line, world: { env: {}, platform: 'linux', cwd: '/' } });
+    const commands = new Commands({ argv: line, world: { env: {}, platform: 'linux', cwd: '/' } });
     const [step, ...more] = nextSteps(
       aSummary(rejected([money, { code: 'short_rows' }, { code: 'stray_quotes' }])),
       {

@@ -1,6 +1,6 @@
 import { execFileSync, spawnSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { commandsOf } from '../../src/cli/advice/commands.js';
+import { Commands } from '../../src/cli/advice/commands.js';
 import { commandLines, powerShellWord, shellWord } from '../../src/cli/advice/shell.js';
 
 test.each([
@@ -84,7 +84,7 @@ describe('PowerShell', () => {
   test('commands are quoted for PowerShell on Windows', () => {
     const env = { APPDATA: 'C:\\a', LOCALAPPDATA: 'C:\\l', PROFILES_ACCOUNT: 'prod', PROFILES_TOKEN: 'x' };
     const world = { env, platform: 'win32' as const, cwd: 'C:\\work' };
-    const { command, again } = commandsOf({ argv: ['import', "it's.csv", '--kind', 'users'], world });
+    const { command, again } = new Commands({ argv: ['import', "it's.csv", '--kind', 'users'], world });
     expect(again({})).toBe("$env:PROFILES_ACCOUNT='prod'; profiles import 'it''s.csv' --kind users");
     expect(command('help', 'exit-codes')).toBe('profiles help exit-codes');
   });

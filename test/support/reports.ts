@@ -152,7 +152,7 @@ export function hostileAbout(times = 1): About {
     service: { account: first, region: HOSTILE[1]!, base_url: HOSTILE[2]! },
     paths: all,
     run: first,
-    failure: { message: new Texts(new Set()).of(HOSTILE.join(' '), HOSTILE[3]), hint: null },
+    failure: { message: new Texts().of(HOSTILE.join(' '), HOSTILE[3]), hint: null },
     next: all.map((text) => ({ what: text, command: text, shared: text })),
     requests: all.map((text, index) =>
       aRequest({

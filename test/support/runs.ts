@@ -1,5 +1,5 @@
 /** Made-up results of imports, for tests of how they are shown. */
-import { commandsOf } from '../../src/cli/advice/commands.js';
+import { Commands } from '../../src/cli/advice/commands.js';
 import type { Step } from '../../src/cli/advice/next.js';
 import { type Facts, factsOf, type Heard } from '../../src/cli/facts/index.js';
 import type { ImportEvent } from '../../src/engine/events.js';
@@ -27,7 +27,7 @@ export interface Ended extends Summary {
 
 /** What is said about a result. */
 export function factsAbout({ next, ...summary }: Ended, heard: Heard = {}): Facts {
-  const commands = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
+  const commands = new Commands({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
   return { ...factsOf(summary, { commands, failed: [] }, heard), next };
 }
 

@@ -27,36 +27,6 @@ export interface Changes {
   plus?: readonly string[];
 }
 
-export interface Commands {
-  /** A command of this program: `profiles resume run-1 --region eu`. */
-  command(...words: readonly string[]): string;
-  /** The command line that was typed, with other flags. Flags that another command does not take are left out. */
-  again(changes: Changes): string;
-  /** The same as words, to be run in place of what was typed. */
-  argv(changes: Changes): string[];
-  /** Whether a flag was typed. */
-  wasTyped(long: string, part?: string): boolean;
-  /** Whether a flag was typed that an identifier with one of these names cannot have. */
-  ruled(identifiers: readonly string[]): boolean;
-  /** Whether this command was typed. */
-  isOf(command: string): boolean;
-  /** The account and the state in use; null without a name, or if that is not known. */
-  account: string | null;
-  state: string | null;
-  /** The variable that the token is from; null if it is from a file. */
-  tokenVariable: string | null;
-  /** The inputs that were typed. */
-  paths: readonly string[];
-  /** What says a rule: its flag, if it was typed with this, or else the mapping files, if there are any. */
-  saying(long: string, part: string): string;
-  /** The same where this command was typed with changes. */
-  changed(changes: Changes): Commands;
-  /** The same with other settings. */
-  at(chosen: SettingsFlags, settings: Settings | null): Commands;
-  /** The same for files that others may read: values of `--set` are left out. */
-  shared: Commands;
-}
-
 /** What the running command knows about itself. */
 export interface Running {
   argv: readonly string[];
@@ -95,31 +65,115 @@ function isRuleFor(identifiers: readonly string[], [long, words]: Typed['flags']
   return RULES.includes(long) && identifiers.includes(left) && right !== 'lower';
 }
 
-export function commandsOf(running: Running, isShared = false): Commands {
-  const typed = typedIn(running.argv);
-  const given = typed.paths.map(withoutSecret);
-  const { word } = shellOf(running.world.platform);
-  const compose = (
+/** Composes commands, for what a command line and its settings say. Its members may be taken apart. */
+export class Commands {
+  readonly #running: Running;
+  readonly #isShared: boolean;
+  readonly #typed: Typed;
+  /** The inputs that were typed. */
+  readonly paths: readonly string[];
+
+  constructor(running: Running, isShared = false) {
+    this.#running = running;
+    this.#isShared = isShared;
+    this.#typed = typedIn(running.argv);
+    this.paths = this.#typed.paths.map(withoutSecret);
+  }
+
+  /** A command of this program: `profiles resume run-1 --region eu`. */
+  readonly command = (...words: readonly string[]): string => this.#compose(words);
+
+  /** The command line that was typed, with other flags. Flags that another command does not take are left out. */
+  readonly again = (changes: Changes): string => {
+    const { command, flags, paths, isRemoved } = this.#wordsOf(changes);
+    return this.#compose([command], flags, paths, isRemoved);
+  };
+
+  /** The same as words, to be run in place of what was typed. */
+  readonly argv = (changes: Changes): string[] => {
+    const { command, flags, paths } = this.#wordsOf(changes);
+    const typed = this.#typed;
+    const chosen = typed.flags.filter(([long]) => CHOOSING.some((name) => spelled(name) === long));
+    const whole = paths.map((path) => typed.paths[this.paths.indexOf(path)] ?? path);
+    return [command, ...flags, ...chosen.flatMap(([, words]) => words), '--', ...whole];
+  };
+
+  /** Whether a flag was typed. */
+  readonly wasTyped = (long: string, part = ''): boolean =>
+    this.#typed.flags.some(([name, words]) => name === long && words.join(' ').includes(part));
+
+  /** Whether a flag was typed that an identifier with one of these names cannot have. */
+  readonly ruled = (identifiers: readonly string[]): boolean =>
+    this.#typed.flags.some((flag) => isRuleFor(identifiers, flag));
+
+  /** Whether this command was typed. */
+  readonly isOf = (command: string): boolean => this.#typed.command === command;
+
+  /** What says a rule: its flag, if it was typed with this, or else the mapping files, if there are any. */
+  readonly saying = (long: string, part: string): string => {
+    const files = this.#typed.flags.flatMap(([name, words]) => {
+      return name === '--mapping' ? [words[1] ?? words[0]!.replace(/^(?:--mapping=|-m)/, '')] : [];
+    });
+    return this.wasTyped(long, part) || files.length === 0 ? long : files.join(' or ');
+  };
+
+  /** The account in use; null without a name, or if that is not known. */
+  get account(): string | null {
+    const { settings, chosen } = this.#running;
+    return settings?.()?.account ?? chosen?.account ?? null;
+  }
+
+  /** The state in use; null if that is not known. */
+  get state(): string | null {
+    const settings = this.#running.settings?.();
+    return settings ? stateName(settings) : null;
+  }
+
+  /** The variable that the token is from; null if it is from a file. */
+  get tokenVariable(): string | null {
+    const origin = this.#running.settings?.()?.origins.token;
+    return /^environment (.+)/.exec(origin ?? '')?.[1] ?? null;
+  }
+
+  /** The same where this command was typed with changes. */
+  readonly changed = (changes: Changes): Commands =>
+    new Commands({ ...this.#running, argv: this.argv(changes) }, this.#isShared);
+
+  /** The same with other settings. */
+  readonly at = (chosen: SettingsFlags, settings: Settings | null): Commands => {
+    const running = this.#running;
+    const there = { ...running, chosen: { ...running.chosen, ...chosen }, settings: () => settings };
+    return new Commands(there, this.#isShared);
+  };
+
+  /** The same for files that others may read: values of `--set` are left out. */
+  get shared(): Commands {
+    return new Commands(this.#running, true);
+  }
+
+  #compose(
     words: readonly string[],
     flags: readonly string[] = [],
     files: readonly string[] = [],
     isRemoved: (long: string) => boolean = () => false,
-  ): string => {
-    const names = namesFor(`${words[0]} ${words[1] ?? ''}`, typed);
-    const carried = carriedBy(running, typed, names, isRemoved);
+  ): string {
+    const names = namesFor(`${words[0]} ${words[1] ?? ''}`, this.#typed);
+    const carried = carriedBy(this.#running, this.#typed, names, isRemoved);
     const behind = files.some((file) => file.startsWith('-') && file !== '-') ? ['--', ...files] : null;
     const all = [...words, ...(behind ? [] : files), ...flags, ...carried.flags, ...(behind ?? [])];
+    const { word } = shellOf(this.#running.world.platform);
     return [...carried.variables, 'profiles', ...all.map(word)].join(' ');
-  };
-  const wordsOf = ({ command = typed.command ?? 'import', paths = given, ...of }: Changes) => {
+  }
+
+  #wordsOf({ command = this.#typed.command ?? 'import', paths = this.paths, ...of }: Changes) {
     const { without = [], only, identifiers = [], plus = [] } = of;
     const added = typedIn(plus).flags;
     const isRemoved = (long: string): boolean =>
       without.includes(long) || (added.some(([name]) => name === long) && !optionTyped(long)?.repeatable);
-    const kept = typed.flags.flatMap(([long, words]) => {
+    const kept = this.#typed.flags.flatMap(([long, words]) => {
       const option = optionTyped(long);
       const isTaken =
-        command === typed.command || option?.commands.some((name) => [command, '*'].includes(name));
+        command === this.#typed.command || option?.commands.some((name) => [command, '*'].includes(name));
       const isCarried = CHOOSING.some((name) => spelled(name) === long);
       if (!isTaken || isCarried || isRemoved(long) || only?.includes(long) === false) return [];
       if (isRuleFor(identifiers, [long, words])) return [];
@@ -127,58 +181,13 @@ export function commandsOf(running: Running, isShared = false): Commands {
       const isPair = option?.distinct || long === '--option';
       const [left] = partsOf(long, words);
       if (isPair && added.some(([name, own]) => name === long && partsOf(name, own)[0] === left)) return [];
-      return isShared && long === '--set' ? words.map(withoutValue) : words;
+      return this.#isShared && long === '--set' ? words.map(withoutValue) : words;
     });
     // What somebody typed for an earlier run is for this machine alone.
     const isOwn = (word = ''): boolean => word === '--set' || word === '--where';
-    const more = plus.map((word, at) => (isShared && isOwn(plus[at - 1]) ? withoutValue(word) : word));
+    const more = plus.map((word, at) => (this.#isShared && isOwn(plus[at - 1]) ? withoutValue(word) : word));
     return { command, flags: [...kept, ...more], paths, isRemoved };
-  };
-  const wasTyped = (long: string, part = ''): boolean =>
-    typed.flags.some(([name, words]) => name === long && words.join(' ').includes(part));
-  const argv = (changes: Changes): string[] => {
-    const { command, flags, paths } = wordsOf(changes);
-    const chosen = typed.flags.filter(([long]) => CHOOSING.some((name) => spelled(name) === long));
-    const whole = paths.map((path) => typed.paths[given.indexOf(path)] ?? path);
-    return [command, ...flags, ...chosen.flatMap(([, words]) => words), '--', ...whole];
-  };
-  return {
-    again: (changes) => {
-      const { command, flags, paths, isRemoved } = wordsOf(changes);
-      return compose([command], flags, paths, isRemoved);
-    },
-    argv,
-    changed: (changes) => commandsOf({ ...running, argv: argv(changes) }, isShared),
-    command: (...words) => compose(words),
-    wasTyped,
-    saying: (long, part) => {
-      const files = typed.flags.flatMap(([name, words]) => {
-        return name === '--mapping' ? [words[1] ?? words[0]!.replace(/^(?:--mapping=|-m)/, '')] : [];
-      });
-      return wasTyped(long, part) || files.length === 0 ? long : files.join(' or ');
-    },
-    ruled: (identifiers) => typed.flags.some((flag) => isRuleFor(identifiers, flag)),
-    isOf: (command) => typed.command === command,
-    paths: given,
-    get account() {
-      return running.settings?.()?.account ?? running.chosen?.account ?? null;
-    },
-    get state() {
-      const settings = running.settings?.();
-      return settings ? stateName(settings) : null;
-    },
-    get tokenVariable() {
-      const origin = running.settings?.()?.origins.token;
-      return /^environment (.+)/.exec(origin ?? '')?.[1] ?? null;
-    },
-    at: (chosen, settings) => {
-      const there = { ...running, chosen: { ...running.chosen, ...chosen }, settings: () => settings };
-      return commandsOf(there, isShared);
-    },
-    get shared() {
-      return commandsOf(running, true);
-    },
-  };
+  }
 }
 
 /** Removes the query of an address, which may be a signature: the reader fills it in. */

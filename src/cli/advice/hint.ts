@@ -70,19 +70,17 @@ export const hintLines = (hint: string, platform: NodeJS.Platform): string[] =>
     return commandLines(line.slice(COMMAND.length), platform).map((each) => COMMAND + each);
   });
 
-/** A hint that depends on the command line. */
-type Late = (commands: Commands) => Advice;
-const hints = new WeakMap<ProfilesError, Advice | Late>();
+const hints = new WeakMap<ProfilesError, Advice>();
 
 /** `throw hinted(new UsageError('…'), { do: 'to list all imports', run: ['runs'] })` */
-export function hinted<E extends ProfilesError>(error: E, hint: Advice | Late): E {
+export function hinted<E extends ProfilesError>(error: E, hint: Advice): E {
   hints.set(error, hint);
   return error;
 }
 
 export function hintOf(error: ProfilesError, commands: Commands): string | undefined {
   const hint = hints.get(error);
-  return hint && hintText(typeof hint === 'function' ? hint(commands) : hint, commands);
+  return hint && hintText(hint, commands);
 }
 
 /** Flags that are for all files together: for one of them, they may fail, or say something else. */

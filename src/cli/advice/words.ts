@@ -6,7 +6,7 @@
 import type { ProfilesError } from '../../engine/errors.js';
 import type { Problem, Warning } from '../../engine/problems.js';
 import { formatDuration } from '../../engine/util/duration.js';
-import { type Commands, commandsOf } from './commands.js';
+import type { Commands } from './commands.js';
 import { type Dictionary, hintOf, hintText, type Line, type Said, type Words } from './hint.js';
 import HINTS from './hints.json' with { type: 'json' };
 import { INPUT_WORDS } from './input-words.js';
@@ -125,9 +125,6 @@ const WORDS: Dictionary = {
   ],
 };
 
-/** Commands for callers without a command line. */
-const BARE = commandsOf({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
-
 /**
  * What is said, with the data of the problem where the text names them: `{path}` as it is, and what has `<path>` in it as
  * a word for the shell, which may have its flag before it: `{<path>.json}`, `{--type <column>=string}`.
@@ -153,19 +150,19 @@ export function saidOf(problem: Problem, commands: Commands): Words {
 }
 
 /** The texts for a problem. @param commands composes commands for this command line */
-export function wordsOf(problem: Problem, commands: Commands = BARE) {
+export function wordsOf(problem: Problem, commands: Commands) {
   const { message, hint } = saidOf(problem, commands);
   return { message, hint: hint && hintText(hint, commands) };
 }
 
 /** An error as text. @param commands composes commands for this command line */
-export function errorWords(error: ProfilesError, commands: Commands = BARE) {
+export function errorWords(error: ProfilesError, commands: Commands) {
   const { message, hint } = error.problem ? wordsOf(error.problem, commands) : {};
   return { message: message ?? error.message, hint: hintOf(error, commands) ?? hint ?? error.hint };
 }
 
 /** A warning as text, with its hint; a command in it is a line of its own. */
-export function warningText({ message, problem }: Warning, commands: Commands = BARE): string {
+export function warningText({ message, problem }: Warning, commands: Commands): string {
   const { hint } = problem ? wordsOf(problem, commands) : {};
   if (hint === undefined) return message;
   return hint.includes('\n') ? `${message}\n${hint}` : `${message}; ${hint}`;

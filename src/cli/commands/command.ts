@@ -6,7 +6,7 @@ import { didYouMean } from '../../engine/util/nearest.js';
 import { type Advice, hintText } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import type { Instead } from '../guide/again.js';
-import { declareOptions, type Flags, pathOf, usage } from '../options/index.js';
+import { declareOptions, type Flags, pathOf, type Report, usage } from '../options/index.js';
 import { safeHint, writeJson, writeOut } from '../output/terminal.js';
 import TEXTS from './commands.json' with { type: 'json' };
 
@@ -104,6 +104,10 @@ export const print = (
   indent = 2,
 ): Promise<void> =>
   flags.json ? writeJson(stdout, JSON.stringify(document, null, indent)) : writeOut(stdout, text);
+
+/** Checks the file of `--report`. Returns what writes the page to it; null without the flag. @throws UsageError */
+export const pageWriter = async ({ page, form }: Report, context: Context) =>
+  page === null ? null : (await import('../output/html/page.js')).reportFile(page, form, context);
 
 /** Prints a line, or a hint, on stderr, unless `--quiet` was given. */
 export async function say({ flags, stderr, platform, commands }: Context, advice: Advice): Promise<void> {

@@ -9,7 +9,7 @@ import { formatSize } from '../../engine/util/size.js';
 import { hintLines, hintText } from '../advice/hint.js';
 import { errorWords } from '../advice/words.js';
 import type { Context } from '../context.js';
-import { stopOnSignal, whileWaiting } from '../output/display.js';
+import { waiting } from '../output/display.js';
 import { ago } from '../output/records.js';
 import { safeLine, stylesOn, terminalWidth, writeJson, writeOut } from '../output/terminal.js';
 import * as settings from '../settings/index.js';
@@ -31,15 +31,13 @@ export const command: Spec = {
   run: async (_, context): Promise<errors.ExitCode> => {
     const { stdout, flags } = context;
     const findings: Finding[] = [];
-    await stopOnSignal(context, async () => {
-      const diagnosis = diagnose(context);
-      for (;;) {
-        const next = await whileWaiting('checking the service', context, () => diagnosis.next());
-        if (next.done) return;
-        findings.push(next.value);
-        if (!flags.json) await writeOut(stdout, line(next.value, context));
-      }
-    });
+    const diagnosis = diagnose(context);
+    for (;;) {
+      const next = await waiting('checking the service', context, () => diagnosis.next());
+      if (next.done) break;
+      findings.push(next.value);
+      if (!flags.json) await writeOut(stdout, line(next.value, context));
+    }
     const checks = findings.map(({ exit: _, ...finding }) => finding);
     const status = ['fail', 'warn', 'ok'].find((s) => findings.some((finding) => finding.status === s));
     if (flags.json) await writeJson(stdout, JSON.stringify({ status, checks }, null, 2));
@@ -227,8 +225,9 @@ const WIDTH = 'lookup_base_url'.length;
 const INDENT = ' '.repeat('fail  '.length);
 
 /** One line for each finding. If a terminal is too narrow, hints get lines of their own, where they are easy to copy. */
-function line({ check, status, message, hint }: Finding, { stdout, env, flags, platform }: Context): string {
-  const { green, yellow, red } = stylesOn(stdout, env, flags);
+function line({ check, status, message, hint }: Finding, context: Context): string {
+  const { stdout, platform } = context;
+  const { green, yellow, red } = stylesOn(stdout, context);
   const head = `${{ ok: green, warn: yellow, fail: red }[status](status.padEnd(4))}  ${check.padEnd(WIDTH)}  `;
   const what = safeLine(hint === null ? message : `${message} | hint: ${hint}`);
   const room = (terminalWidth(stdout) ?? Number.POSITIVE_INFINITY) - INDENT.length - WIDTH - 2;

@@ -139,14 +139,17 @@ async function settle(
   const asked = identities.length + companies.length;
   const asking = questions.mappingQuestions(found, given, new Set(identities.map(({ path }) => path)));
   const canShare = mappings.canShare(found);
-  if (!canShare && (asked > 0 || given.all)) throw mappings.notShared(found);
+  if (!canShare && (asked > 0 || given.all)) throw mappings.notShared(found, context.commands);
   // If no mapping can be for all, each file says what it is.
   if (!canShare || asked + asking.length === 0) return { found, mapping: null };
   const prompter = await openPrompter(context);
   const unlike = found.flatMap((one) => one.unlike.map(unlikeText));
   if (unlike.length > 0) prompter.show(unlike);
   const answers = await askAll(asking, found, { given, prompter });
-  return { found, mapping: { ...writtenFacts(inputs.options), ...mappings.mappingOf(found, answers) } };
+  return {
+    found,
+    mapping: { ...writtenFacts(inputs.options), ...mappings.mappingOf(found, answers, context.commands) },
+  };
 }
 
 /** Finds out which inputs have only keys and types that the last imports of their kind had. */

@@ -9,7 +9,7 @@ import { count } from '../../engine/util/numbers.js';
 import { shellWord } from '../advice/shell.js';
 import { COLUMNS, engineValues, given, OTHERS, RETRYING, usage, waitingIn } from '../options/index.js';
 import { waiting } from '../output/display.js';
-import { fieldsOn } from '../output/records.js';
+import { fieldsFor } from '../output/records.js';
 import { safeLine } from '../output/terminal.js';
 import { type Flags, print, type Spec } from './command.js';
 import { confirmation, whereTo } from './confirm.js';
@@ -20,7 +20,7 @@ function identifyOf(kind: Kind): Spec {
   const run: Spec['run'] = async ({ words: [id = ''], flags }, context) => {
     const profile = profileOf(kind, id, flags);
     const how = waitingIn(flags);
-    const { stdout, clock, abort, warn } = context;
+    const { clock, abort, warn } = context;
     const odd = identifiersOf(profile)
       .filter(([, text]) => reading.isOdd(text))
       .map(([field, text]) => `${field}: ${reading.oddWords(text)}`);
@@ -40,7 +40,7 @@ function identifyOf(kind: Kind): Spec {
     );
     const { warnings, job, id_field, status } = result;
     const fields = job ?? { [id_field]: result.id, status };
-    await print(context, { ...result, warnings: [...odd, ...warnings] }, fieldsOn(stdout, context, fields));
+    await print(context, { ...result, warnings: [...odd, ...warnings] }, fieldsFor(context, fields));
     for (const warning of warnings) warn(warning);
     return exitOfProfile(result);
   };

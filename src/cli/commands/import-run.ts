@@ -20,10 +20,10 @@ import { whyOf } from '../facts/outcome.js';
 import { Hearing } from '../facts/session.js';
 import type { Rehearsal } from '../guide/ask.js';
 import type { Report } from '../options/index.js';
-import { whileWaiting } from '../output/display.js';
+import { waiting } from '../output/display.js';
 import { createReporter } from '../output/reporter.js';
 import { requireHost, tokenFrom } from '../settings/index.js';
-import type { Ended } from './command.js';
+import { type Ended, pageWriter } from './command.js';
 import { importConfirmation, offerOf } from './confirm.js';
 import { checkFilesDiffer, flagsIn, invalidIn, setIn } from './import-options.js';
 
@@ -42,12 +42,13 @@ interface More {
 export async function runAndReport(
   start: Start,
   options: ImportOptions,
-  { form, values, page }: Report,
+  report: Report,
   context: Context,
   { savePlan, reads = [], isConfirmed = false, seen = [] }: More = {},
 ): Promise<Ended> {
   const { cwd, commands } = context;
   const { rejects, outcomes } = options;
+  const { page } = report;
   const files = { '--rejects': rejects, '--outcomes': outcomes, '--report': page, '--save-plan': savePlan };
   checkFilesDiffer(files, cwd);
   const output = new AbortController();
@@ -67,12 +68,11 @@ export async function runAndReport(
   };
   const paths = options.paths.map((path) => (isWebAddress(path) ? path.replace(/[?#].*$/s, '') : path));
   const about = { paths, resumed, service: base.service };
-  const writePage =
-    page === null ? null : (await import('../output/html/page.js')).reportFile(page, values, context);
+  const writePage = await pageWriter(report, context);
   const heard = new Hearing(context);
   const writeReport = async (error: unknown): Promise<void> =>
     writePage?.(await heard.session(about, error, base.state));
-  const reporter = createReporter({ ...context, mode: form, reportValues: values });
+  const reporter = createReporter(report, context);
   const knownOf = async (summary: Summary) => {
     const { run, status, rows, not_sent } = summary;
     // A state that is gone may be why the import ended: what it recorded is then left out, not the summary.
@@ -149,7 +149,7 @@ export async function rehearse(options: ImportOptions, context: Context): Promis
     found.saved = saved;
   };
   const deps = { ...(await importDeps(planned, context, null)), rehearsal: true, savePlan };
-  return whileWaiting('planning', context, async () => {
+  return waiting('planning', context, async () => {
     for await (const event of carryOut(INPUTS, planned, deps)) {
       if (event.type === 'plan') found.plan = event.plan;
       if (event.type === 'summary') found.summary = event.summary;

@@ -16,7 +16,7 @@ import { type Deps, type LookOptions, sourcesOf, whileReading } from '../guide/i
 import { mappingOf, saveMapping } from '../guide/mapping.js';
 import * as guide from '../guide/questions.js';
 import { given, OTHERS, SENDING, valuesOf } from '../options/index.js';
-import { formOn, safeLine, safeMessage, writeJson, writeOut } from '../output/terminal.js';
+import { safeLine, safeMessage, tableForm, writeJson, writeOut } from '../output/terminal.js';
 import { isAttended, nobodyToAsk } from '../prompts/index.js';
 import type { Spec } from './command.js';
 import { givenBy, readingOptions } from './import-options.js';
@@ -61,7 +61,7 @@ export const command: Spec = {
     if (writeMapping === null) return undefined;
     const { answers, left } = guide.suggestedAnswers(found, decided);
     for (const why of left) context.warn(why);
-    const mapping = mappingOf(found, answers);
+    const mapping = mappingOf(found, answers, context.commands);
     return save({ ...reading.writtenFacts(how), ...mapping });
   },
 };
@@ -140,7 +140,7 @@ async function print(
   given: guide.Given,
   context: Context,
 ): Promise<void> {
-  const { stdout, stderr, env, flags, commands } = context;
+  const { stdout, stderr, flags, commands } = context;
   if (flags.json) {
     const files = inspected.map((one) => ({
       ...filePlanOf(one),
@@ -158,7 +158,7 @@ async function print(
     await writeJson(stdout, JSON.stringify({ files, questions }, null, 2));
   } else {
     const { filesText } = await import('../output/plan.js');
-    await writeOut(stdout, filesText(inspected.map(filePlanOf), formOn(stdout, env, flags)));
+    await writeOut(stdout, filesText(inspected.map(filePlanOf), tableForm(context)));
   }
   for (const { opened, scan, warnings, rejected } of inspected) {
     for (const warning of warnings) context.warn(`${opened.path}: ${warningText(warning, commands)}`);

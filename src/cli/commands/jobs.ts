@@ -13,7 +13,7 @@ import { toneOf } from '../facts/outcome.js';
 import { engineValues, WAITING, waitingIn } from '../options/index.js';
 import { createDisplay, lineWidth, stopOnSignal, waiting } from '../output/display.js';
 import { JobBoard } from '../output/progress.js';
-import { fieldsOn, jobRecord, pick } from '../output/records.js';
+import { fieldsFor, jobRecord, pick } from '../output/records.js';
 import { colorOf, progressMode, safeHint, stylesOn, writeJson, writeOut } from '../output/terminal.js';
 import { type Ended, print, type Spec, say } from './command.js';
 import {
@@ -47,7 +47,7 @@ export const job: Spec = {
       // Several ids may name one job.
       const document = words.length > 1 || jobs.length > 1 ? records : records[0];
       if (document === undefined && flags.json) return;
-      await print(context, document, fieldsOn(stdout, context, ...records.map(jobRecord)));
+      await print(context, document, fieldsFor(context, ...records.map(jobRecord)));
     };
     if (!watch) {
       const records = await waiting('reading', context, (signal) => readJobs(services, ids, signal));
@@ -74,9 +74,9 @@ async function follow(
   show: (records: readonly Job[]) => Promise<void>,
   context: Context,
 ): Promise<Job[]> {
-  const { clock, stderr, env, flags, commands } = context;
-  const board = new JobBoard(clock, stylesOn(stderr, env, flags));
-  const display = createDisplay(board, { stream: stderr, mode: progressMode(stderr, env, flags), clock });
+  const { clock, stderr, commands } = context;
+  const board = new JobBoard(clock, stylesOn(stderr, context));
+  const display = createDisplay(board, { stream: stderr, mode: progressMode(stderr, context), clock });
   const records = new Map<string, Job>();
   const inOrder = (): Job[] => ids.flatMap((id) => records.get(id) ?? []);
   const deadlineMs = waitTimeoutMs === null ? null : clock.monotonic() + waitTimeoutMs;

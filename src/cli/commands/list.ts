@@ -5,7 +5,7 @@ import { given, LISTING } from '../options/index.js';
 import type { ListRecord, Selection } from '../output/records.js';
 import * as lists from '../output/records.js';
 import type { Column } from '../output/table.js';
-import { formOn, jsonFor, type Styles, safeLine, writeJson, writeOut } from '../output/terminal.js';
+import { jsonFor, type Styles, safeLine, tableForm, writeJson, writeOut } from '../output/terminal.js';
 import { type Flags, type Line, type Spec, say, type Tree } from './command.js';
 
 /** A list: its records, and how they are shown. */
@@ -92,10 +92,11 @@ async function printTable(
   records: readonly ListRecord[],
   named: readonly string[] | null,
   list: List,
-  { stdout, env, flags, clock }: Context,
+  context: Context,
 ): Promise<readonly string[]> {
   // Loaded here, because the code that measures text takes 35 ms to load, and `--json` does not need it.
   const { renderFitting } = await import('../output/table.js');
+  const { stdout, clock } = context;
   const { id, styles = {}, times = [], fields, tableFields } = list;
   const shown = named ?? tableFields ?? lists.select(records, {}, fields).columns;
   const heads = shown.map((field): Column => {
@@ -113,7 +114,7 @@ async function printTable(
     }),
   );
   const least = named ? heads.length : undefined;
-  const { text, leftOut } = renderFitting(heads, rows, formOn(stdout, env, flags), least);
+  const { text, leftOut } = renderFitting(heads, rows, tableForm(context), least);
   await writeOut(stdout, text);
   return leftOut;
 }

@@ -17,7 +17,6 @@ import { hinted, inOneLine } from '../advice/hint.js';
 import { errorWords, LIST_RUNS } from '../advice/words.js';
 import type { Context } from '../context.js';
 import { type Facts, factsOf } from '../facts/index.js';
-import { storedSession } from '../facts/session.js';
 import { usage } from '../options/index.js';
 import { resolveSettings, type Settings, stateName } from '../settings/index.js';
 
@@ -146,19 +145,6 @@ export const resumeOf = (run: StoredRun, { command }: Commands): string | null =
 
 /** Read once for all parts of the output, because a continued run could change in between. */
 export type Loaded = Awaited<ReturnType<typeof loaded>>;
-
-/**
- * Checks the file of a report. Returns what writes the report of a recorded run to it, and prints its name.
- * @throws UsageError for the file; the function: OutputError
- */
-export async function reportWriter(name: string, values: boolean, state: State, context: Context) {
-  const { reportFile } = await import('../output/html/page.js');
-  const write = reportFile(name, values, context);
-  return async ({ run, requests, facts, next }: Loaded): Promise<void> => {
-    const about = { now: context.clock.now(), facts, requests, next };
-    await write(await storedSession(run, about, state));
-  };
-}
 
 /** @param recorded a run; with the summary of a session that has ended, and rejects files as this folder sees them */
 export async function loaded(recorded: StoredRun, state: State, context: Context) {

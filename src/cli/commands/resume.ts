@@ -13,13 +13,14 @@ import { chooseRun, startOfRun } from '../../engine/run/start.js';
 import type { StoredRun } from '../../engine/state/runs.js';
 import { toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
+import { storedSession } from '../facts/session.js';
 import * as table from '../options/index.js';
 import { reportOf, waitingIn } from '../options/index.js';
 import { createReporter } from '../output/reporter.js';
-import type { Ended, Line, Spec } from './command.js';
+import { type Ended, type Line, pageWriter, type Spec } from './command.js';
 import { changesOf } from './import-options.js';
 import { runAndReport, tokenHashOf } from './import-run.js';
-import { contextAt, findRun, loaded, reportWriter } from './recorded.js';
+import { contextAt, findRun, loaded } from './recorded.js';
 
 const { usage, given } = table;
 const { onFailure, isolateJobs } = table.REJECTING;
@@ -77,13 +78,13 @@ async function send(plan: SavedPlan, asked: Options, context: Context): Promise<
 
 /** Prints why nothing was sent, and the result of the earlier session, with `--report` also as a page. */
 async function nothingLeft(run: StoredRun, next: string, asked: Options, context: Context): Promise<void> {
-  const { form, values, page } = asked.report;
-  const { outcomes } = asked.how;
+  const { report, how } = asked;
+  const { outcomes } = how;
   const state = await context.state();
-  const writePage = page === null ? null : await reportWriter(page, values, state, context);
+  const writePage = await pageWriter(report, context);
   const found = await loaded(run, state, context);
   const { facts } = found;
-  const reporter = createReporter({ ...context, mode: form, reportValues: values });
+  const reporter = createReporter(report, context);
   const message = `run ${run.run} has applied this plan already; nothing was sent\n${next}`;
   const unwritten = `${outcomes} was not written, since nothing was sent`;
   try {
@@ -93,7 +94,7 @@ async function nothingLeft(run: StoredRun, next: string, asked: Options, context
   } finally {
     await reporter.close();
   }
-  await writePage?.(found);
+  await writePage?.(await storedSession(run, { ...found, now: context.clock.now() }, state));
 }
 
 /** Inputs that are elsewhere now, private values that this machine does not know, and options that override those of the run. */

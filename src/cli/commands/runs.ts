@@ -16,13 +16,13 @@ import type { Commands } from '../advice/commands.js';
 import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { documentOf } from '../facts/index.js';
-import { isShown } from '../facts/session.js';
+import { isShown, storedSession } from '../facts/session.js';
 import TEXTS from '../facts/texts.json' with { type: 'json' };
 import { given, LISTING, OTHERS, reportOf, SENDING, usage } from '../options/index.js';
-import { fieldsOn, type ListRecord, Names } from '../output/records.js';
+import { fieldsFor, type ListRecord, Names } from '../output/records.js';
 import { nextLines } from '../output/summary.js';
 import { stylesOn } from '../output/terminal.js';
-import { type Ended, print, type Spec, say } from './command.js';
+import { type Ended, pageWriter, print, type Spec, say } from './command.js';
 import { listingOf, printList } from './list.js';
 import * as recorded from './recorded.js';
 
@@ -93,11 +93,11 @@ export const command: Spec = {
       return runAndReport(start, options, report, there, { savePlan });
     }
     // If the report's file cannot be written, nothing is printed.
-    const { page, values } = report;
-    const write = page === null ? null : await recorded.reportWriter(page, values, state, context);
+    const write = await pageWriter(report, context);
     const found = await recorded.loaded(run, state, context);
     await show(found, context);
-    return write?.(found);
+    await write?.(await storedSession(run, { ...found, now: context.clock.now() }, state));
+    return undefined;
   },
 };
 
@@ -120,7 +120,7 @@ async function forget(run: StoredRun, state: State, context: Context): Promise<v
 
 async function show(found: recorded.Loaded, context: Context): Promise<void> {
   const { run, commands, requests, facts, next } = found;
-  const { stdout, env, flags, platform } = context;
+  const { stdout, platform } = context;
   const { status, kinds, scope, started_at, ended_at, ended_by } = run;
   const paths = run.inputs.map(({ path }) => path);
   const all = new RunRequests(requests);
@@ -152,9 +152,9 @@ async function show(found: recorded.Loaded, context: Context): Promise<void> {
   const shown = requests
     .filter(isShown)
     .map((request) => requestRecord(request, stateOf(request, all), paths));
-  const lines = nextLines(next, stylesOn(stdout, env, flags).bold, platform);
+  const lines = nextLines(next, stylesOn(stdout, context).bold, platform);
   const steps = lines.length === 0 ? '' : `\n${lines.map((line) => `${line.slice(2)}\n`).join('')}`;
-  await print(context, document, fieldsOn(stdout, context, detail, ...shown) + steps);
+  await print(context, document, fieldsFor(context, detail, ...shown) + steps);
 }
 
 /** As it is recorded. Of one that was given up, an earlier request with its rows may have arrived: then they are not unsent. */

@@ -10,7 +10,7 @@ import { openSandboxData } from '../../sandbox/world.js';
 import { shellWord } from '../advice/shell.js';
 import { type Context, EMBEDDED } from '../context.js';
 import { given, OTHERS, SANDBOX, usage, valuesOf } from '../options/index.js';
-import { fieldsOn, type ListRecord } from '../output/records.js';
+import { fieldsFor, type ListRecord } from '../output/records.js';
 import { writeJson, writeOut } from '../output/terminal.js';
 import { resolveSettings, type SettingsFlags } from '../settings/index.js';
 import { type Flags, type Line, print, refuse, type Spec, say } from './command.js';
@@ -98,7 +98,7 @@ const show: Spec = {
     // As JSON in the service's shape, with numbers as they were sent, so that it can be imported again.
     if (flags.json) return writeJson(stdout, json);
     const more = Object.keys(metadata).length === 0 ? [] : [metadata];
-    await writeOut(stdout, fieldsOn(stdout, context, { ...idsOf(kind, { id, companyId }), region }, ...more));
+    await writeOut(stdout, fieldsFor(context, { ...idsOf(kind, { id, companyId }), region }, ...more));
   },
 };
 

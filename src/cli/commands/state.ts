@@ -8,7 +8,7 @@ import { formatSize } from '../../engine/util/size.js';
 import { hinted, toRun } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { given, OTHERS, UNLOCK, usage } from '../options/index.js';
-import { ago, fieldsOn } from '../output/records.js';
+import { ago, fieldsFor } from '../output/records.js';
 import { safeLine } from '../output/terminal.js';
 import { canAsk, openPrompter } from '../prompts/index.js';
 import { stateElsewhere, stateNamed } from '../settings/index.js';
@@ -52,12 +52,11 @@ export const command: Spec = {
 
 /** Shows what distinguishes this state from another one, or from an older copy. */
 async function info(context: Context): Promise<void> {
-  const { stdout, clock } = context;
+  const { clock } = context;
   const { name, origin, exists } = await statePlace(context);
   const place = { state: name, origin, exists };
   const named = `${name} (${origin})`;
-  if (!exists)
-    return print(context, place, fieldsOn(stdout, context, { state: named, holds: 'nothing yet' }));
+  if (!exists) return print(context, place, fieldsFor(context, { state: named, holds: 'nothing yet' }));
   const state = await context.state();
   const held = { bytes: await state.size(), ...(await state.overview()), locks: await state.locks.held() };
   const when = (time: string | null): string | null =>
@@ -73,7 +72,7 @@ async function info(context: Context): Promise<void> {
   const ofKind = known.map(({ oldest_completed_at: oldest, newest_completed_at: newest, ...each }) => {
     return { ...each, oldest_completed_at: when(oldest), newest_completed_at: when(newest) };
   });
-  await print(context, { ...place, ...held }, fieldsOn(stdout, context, summary, ...ofKind));
+  await print(context, { ...place, ...held }, fieldsFor(context, summary, ...ofKind));
 }
 
 /** A lock in words: its account, its holder, and the time since the holder's last heartbeat. */

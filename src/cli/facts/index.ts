@@ -21,7 +21,7 @@ export type Heard = { plan?: Plan | null; warnings?: readonly Warned[]; requests
 export function factsOf(found: Summary, known: Known, { plan, warnings, requests }: Heard = {}) {
   const { commands, tokenFrom } = known;
   const { run, rows, status } = found;
-  const texts = new outcome.Texts(outcome.namesIn(plan), requests);
+  const texts = new outcome.Texts(plan, requests);
   // Adds the hint for this command line, with the flag that helps. Summaries of the state have no causes.
   const causes = (found.causes ?? []).map((cause) => ({
     ...cause,
@@ -35,7 +35,6 @@ export function factsOf(found: Summary, known: Known, { plan, warnings, requests
   return {
     /** As the engine has it, with the hints and warnings of this command line. */
     summary,
-    texts,
     /** Where the token came from, if the region of a flag has none of its own. */
     tokenFrom,
     outcome: outcome.outcomeOf(found),

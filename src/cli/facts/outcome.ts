@@ -164,12 +164,12 @@ export type Recorded = readonly { reason: string | null; failure: string | null 
 export class Texts {
   /** The recorded reasons of requests, and their reduced forms. */
   readonly #recorded: [words: string, reduced: string][];
+  /** Of columns and keys, which messages quote although they are not cells. */
+  readonly #names: ReadonlySet<string>;
 
-  /** @param names of columns and keys, which messages quote although they are not cells */
-  constructor(
-    readonly names: ReadonlySet<string>,
-    requests: Recorded = [],
-  ) {
+  constructor(plan?: Plan | null, requests: Recorded = []) {
+    const columns = plan?.files.flatMap((file) => file.columns) ?? [];
+    this.#names = new Set(columns.flatMap(({ column, key }) => [column, key ?? column]));
     const reduced = new Map<string, string>();
     for (const { reason, failure } of requests) {
       // `422 invalid_item` has an `error_code`; `422` and `job failed` do not.
@@ -186,14 +186,14 @@ export class Texts {
   of(full: string, errorCode?: string): Text {
     const known = this.#recorded.find(([words]) => full.includes(words));
     const own = known ? full.replace(known[0], () => known[1]) : reduce(full, errorCode);
-    return { full, shared: withoutCells(own, this.names) };
+    return { full, shared: withoutCells(own, this.#names) };
   }
 
   /** The reason for the type of a column: a cell is replaced with its location. */
   ofType(full: string): Text {
     const [, place, what] =
       /^((?:line|row|item) \d+): .*?( is (?:a|an|null|text)[a-z ]*, others are [a-z ]+)?$/s.exec(full) ?? [];
-    if (place === undefined) return { full, shared: withoutCells(full, this.names) };
+    if (place === undefined) return { full, shared: withoutCells(full, this.#names) };
     return { full, shared: what === undefined ? `${place} must stay text` : `${place}${what}` };
   }
 }
@@ -223,9 +223,3 @@ function reduce(text: string, errorCode: string | undefined): string {
   const alone = text.indexOf(`${ALONE}: `);
   return alone < 0 ? text : text.slice(0, alone + ALONE.length);
 }
-
-/** Names of columns and keys, which messages may quote although they are not cells. */
-export const namesIn = (plan: Plan | null | undefined): Set<string> =>
-  new Set(
-    plan?.files.flatMap(({ columns }) => columns.flatMap(({ column, key }) => [column, key ?? column])),
-  );

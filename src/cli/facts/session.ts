@@ -13,7 +13,7 @@ import { inOneLine } from '../advice/hint.js';
 import type { Known, Step } from '../advice/next.js';
 import { errorWords, warningText } from '../advice/words.js';
 import { type Facts, factsOf, type Heard, type Told, type Warned } from './index.js';
-import { namesIn, type Text, Texts, type Tone, toneOf } from './outcome.js';
+import { type Text, Texts, type Tone, toneOf } from './outcome.js';
 import TEXTS from './texts.json' with { type: 'json' };
 
 /** Start and end, in milliseconds since 1970. */
@@ -101,7 +101,7 @@ export class Hearing {
     const plan = summary?.plan ?? this.#plan;
     const requests = run === null ? [] : await state.requests.of(run);
     const cut = (all: Span[]): Span[] => all.map(([from, end]) => [from, Math.min(end, now)]);
-    const texts = new Texts(namesIn(plan), requests);
+    const texts = new Texts(plan, requests);
     return {
       ...{ ...about, now, run, facts, plan, requests, startedAt: this.#startedAt, next, stored: false },
       service: summary ?? service,
@@ -146,7 +146,7 @@ export const isShown = ({ rows, left_out }: RequestRecord): boolean => rows > 0 
 
 /** What became of each request. `span`: from acceptance to the end of the job, or to the last poll; null without a job. */
 export function requestFacts({ requests, paths, seen, waits, plan }: Session) {
-  const texts = new Texts(namesIn(plan), requests);
+  const texts = new Texts(plan, requests);
   return requests.filter(isShown).map((r) => {
     const { job, job_id, seq, rows, retries } = r;
     const times = job_id === null ? undefined : seen.get(job_id);

@@ -33,10 +33,10 @@ const unshared = (found: readonly Identified[]): Kind | undefined =>
 /** Whether one mapping can name the identifiers of all inputs. */
 export const canShare = (found: readonly Found[]): boolean => unshared(found) === undefined;
 
-export const notShared = (found: readonly Identified[]): UsageError =>
+export const notShared = (found: readonly Identified[], commands: Commands): UsageError =>
   hinted(
     usage(`the identifiers of ${unshared(found)} have different names, which one mapping cannot express`),
-    (commands) => oneByOne(found, 'import these files one at a time', commands),
+    oneByOne(found, 'import these files one at a time', commands),
   );
 
 /** An import for each input. */
@@ -54,8 +54,8 @@ function oneByOne(found: readonly Identified[], what: string, commands: Commands
  * One mapping for all inputs; with several, it has a section for each kind.
  * @throws UsageError if two inputs of a kind cannot share a mapping
  */
-export function mappingOf(found: readonly Found[], answers: Answers): MappingFile {
-  if (!canShare(found)) throw notShared(found);
+export function mappingOf(found: readonly Found[], answers: Answers, commands: Commands): MappingFile {
+  if (!canShare(found)) throw notShared(found, commands);
   const [only, other] = found;
   if (only && !other) return { kind: only.kind, ...sectionOf([only], answers) };
   return Object.fromEntries(

@@ -28,18 +28,12 @@ const isNumeric = (type: string | null): boolean => type === 'integer' || type =
 /** A type that is suggested for an input, and the first value of another one that it does not read. */
 type Offered = TypeChoice & { path: string; misfit?: Unlike['misfit'] };
 
-/** A column of several inputs, and the types that are suggested for it in any of them. */
-interface Shared {
-  column: string;
-  looks: readonly Look[];
-  offered: Offered[];
-}
-
-function sharedIn(looks: readonly Look[]): Shared[] {
-  return KINDS.flatMap((kind) => {
+/** The columns of several inputs, and the types that are suggested for each in any of them. */
+const sharedIn = (looks: readonly Look[]) =>
+  KINDS.flatMap((kind) => {
     const alike = looks.filter((look) => look.kind === kind);
     const columns = new Set(alike.flatMap(({ types }) => types.map(({ column }) => column)));
-    return [...columns].flatMap((column): Shared[] => {
+    return [...columns].flatMap((column) => {
       const having = alike.filter(({ named }) => named.some((one) => one.column === column));
       if (having.length < 2) return [];
       const all = having.flatMap(({ path, types }) =>
@@ -48,7 +42,7 @@ function sharedIn(looks: readonly Look[]): Shared[] {
       const markers = [...new Set(all.flatMap((one) => one.markers))];
       // Where some values are whole numbers, others may have decimals.
       const wider = all.flatMap((one) => (one.type === 'integer' ? [{ ...one, type: 'number' }] : []));
-      const offered = [...all, ...wider].flatMap((one, at, those) => {
+      const offered = [...all, ...wider].flatMap((one, at, those): Offered[] => {
         const same = those.filter(({ type }) => type === one.type);
         const strays = same.reduce((sum, { strays }) => sum + strays, 0);
         return those.indexOf(same[0]!) === at ? [{ ...one, markers, strays }] : [];
@@ -56,7 +50,6 @@ function sharedIn(looks: readonly Look[]): Shared[] {
       return [{ column, looks: having, offered }];
     });
   });
-}
 
 const ofColumn = <T extends { column: string }>(all: readonly T[], column: string): T[] =>
   all.filter((one) => one.column === column);

@@ -225,20 +225,14 @@ function holds(term: string, options: readonly Entry[], flags: Flags): boolean {
   return value === undefined ? isGiven(option, flags) : flags[option.name] === value;
 }
 
-/** How an import is reported. */
-export interface Report {
-  form: 'text' | 'json' | 'ndjson';
-  /** Whether output that others read may contain cells. */
-  values: boolean;
-  /** The name of the report page, as given on the command line. */
-  page: string | null;
-}
+/** How an import is reported. `form`: what output that others read shows. `page`: the name of the report, as it was given. */
+export type Report = ReturnType<typeof reportOf>;
 
 /** @param below `import.*` of the config file */
-export function reportOf(flags: Flags, below: Flags): Report {
+export function reportOf(flags: Flags, below: Flags) {
   const { reportValues, report = null } = valuesOf(table.REPORTING, { ...below, ...flags });
-  const form = flags.json ? 'json' : flags.ndjson ? 'ndjson' : 'text';
-  return { form, values: reportValues, page: report };
+  const mode = flags.json ? 'json' : flags.ndjson ? 'ndjson' : 'text';
+  return { mode, form: reportValues ? 'full' : 'shared', page: report } as const;
 }
 
 /** How long to wait: without a limit, at most as long as `--wait` says, or with `--no-wait` not at all. */

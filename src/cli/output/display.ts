@@ -1,6 +1,6 @@
 /** Shows progress in the form that the stream allows: a live region, plain lines, or nothing. */
 import { InterruptedError, ProfilesError } from '../../engine/errors.js';
-import type { Env, OutputFlags, ProgressMode, TextStream } from './terminal.js';
+import type { Drawing, ProgressMode, TextStream } from './terminal.js';
 import { progressMode, safeLine, terminalWidth } from './terminal.js';
 
 /** Minimum time between two plain progress lines. */
@@ -87,24 +87,6 @@ export const lineWidth = (stream: TextStream): number => (terminalWidth(stream) 
 /** No spinner for shorter waits: it would only flash. */
 const PATIENCE_MS = 300;
 
-/** Does the work, and shows a spinner with the text if that takes a while and the stream allows it. */
-export async function whileWaiting<T>(
-  text: string,
-  { stderr, env, flags }: { stderr: TextStream; env: Env; flags: OutputFlags },
-  work: () => Promise<T>,
-  { patienceMs = PATIENCE_MS }: { patienceMs?: number } = {},
-): Promise<T> {
-  const mode = progressMode(stderr, env, flags) === 'live' ? 'live' : 'none';
-  const clock = { now: () => 0, monotonic: () => 0 }; // for plain lines only
-  const view = { live: () => [safeLine(text)], plain: () => null }; // the terminal cuts it
-  const display = createDisplay(view, { stream: stderr, mode, clock });
-  const timer = setTimeout(display.changed, patienceMs);
-  return work().finally(() => {
-    clearTimeout(timer);
-    display.close();
-  });
-}
-
 /** Does the work, and stops it at a signal. @throws InterruptedError with the hint, if a signal ended it */
 export const stopOnSignal = <T>(
   { stop }: { stop: AbortSignal },
@@ -117,11 +99,23 @@ export const stopOnSignal = <T>(
   });
 
 /** Does work that may take long: a spinner shows what for, and a signal ends it. @throws InterruptedError */
-export const waiting = <T>(
+export async function waiting<T>(
   text: string,
-  context: Parameters<typeof whileWaiting>[1] & { stop: AbortSignal },
+  context: Drawing & { stderr: TextStream; stop: AbortSignal },
   work: (stop: AbortSignal) => Promise<T>,
-): Promise<T> => whileWaiting(text, context, () => stopOnSignal(context, work));
+  { patienceMs = PATIENCE_MS }: { patienceMs?: number } = {},
+): Promise<T> {
+  const { stderr } = context;
+  const mode = progressMode(stderr, context) === 'live' ? 'live' : 'none';
+  const clock = { now: () => 0, monotonic: () => 0 }; // for plain lines only
+  const view = { live: () => [safeLine(text)], plain: () => null }; // the terminal cuts it
+  const display = createDisplay(view, { stream: stderr, mode, clock });
+  const timer = setTimeout(display.changed, patienceMs);
+  return stopOnSignal(context, work).finally(() => {
+    clearTimeout(timer);
+    display.close();
+  });
+}
 
 const CSI = '\u001b[';
 const NO_WRAP = `${CSI}?7l`;

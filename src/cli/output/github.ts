@@ -4,9 +4,10 @@ import { randomUUID } from 'node:crypto';
 import { appendFile, stat } from 'node:fs/promises';
 import { isAbsolute, relative, resolve, sep } from 'node:path';
 import { count, grouped } from '../../engine/util/numbers.js';
+import type { Context } from '../context.js';
 import type { Facts, JobFact } from '../facts/index.js';
 import { type Form, linesOf } from '../facts/outcome.js';
-import { type Env, safeLine, type TextStream, withoutForms, writeOut } from './terminal.js';
+import { safeLine, type TextStream, withoutForms, writeOut } from './terminal.js';
 
 /** GitHub shows ten annotations of a kind in a step and drops the rest. */
 const MAX_ANNOTATIONS = 10;
@@ -15,21 +16,21 @@ const SHOWN_JOBS = 5;
 /** GitHub accepts at most 1 MiB for the summary of a step, and drops a longer one completely. This leaves a margin. */
 const MAX_SUMMARY_BYTES = 900 * 1024;
 
-export interface AnnotateOptions {
-  env: Env;
-  /** Base of relative paths in the summary. */
-  cwd: string;
-  form: Form;
-}
+/** @property cwd base of relative paths in the summary */
+type Place = Pick<Context, 'env' | 'cwd'>;
 
 /**
  * Writes `::error` and `::warning` commands to stderr, and appends to `$GITHUB_STEP_SUMMARY` and `$GITHUB_OUTPUT`. If a
  * file cannot be written, there is only a warning: a successful import must not fail because of it.
  */
-export async function annotate(facts: Facts, options: AnnotateOptions, stderr: TextStream): Promise<void> {
-  await writeOut(stderr, annotationCommands(facts, options), 'command');
+export async function annotate(
+  facts: Facts,
+  form: Form,
+  { env, cwd, stderr }: Place & { stderr: TextStream },
+): Promise<void> {
+  await writeOut(stderr, annotationCommands(facts, form, { env, cwd }), 'command');
   const append = async (name: string, textFor: (size: number) => string): Promise<void> => {
-    const file = options.env[name];
+    const file = env[name];
     if (!file) return;
     try {
       // Other commands of the same step may have written to it.
@@ -39,8 +40,8 @@ export async function annotate(facts: Facts, options: AnnotateOptions, stderr: T
       await writeOut(stderr, `warning: ${name}: ${safeLine((error as Error).message)}\n`);
     }
   };
-  await append('GITHUB_OUTPUT', () => stepOutputs(facts, options.cwd));
-  await append('GITHUB_STEP_SUMMARY', (size) => markdown(facts, options.form, MAX_SUMMARY_BYTES - size));
+  await append('GITHUB_OUTPUT', () => stepOutputs(facts, cwd));
+  await append('GITHUB_STEP_SUMMARY', (size) => markdown(facts, form, MAX_SUMMARY_BYTES - size));
 }
 
 /**
@@ -48,7 +49,7 @@ export async function annotate(facts: Facts, options: AnnotateOptions, stderr: T
  * each. Among the errors, a run that was held back and failed jobs (one error per file) come before the causes of
  * rejected rows.
  */
-export function annotationCommands(facts: Facts, { env, cwd, form }: AnnotateOptions): string {
+export function annotationCommands(facts: Facts, form: Form, { env, cwd }: Place): string {
   const at = (file: string, line: number): string =>
     `file=${property(workspacePath(file, cwd, env.GITHUB_WORKSPACE))},line=${line}`;
   const held = facts.summary.status === 'held' ? [`::${data(`${facts.outcome.why}; nothing was sent`)}`] : [];

@@ -44,7 +44,7 @@ const moreOf = (more: number, what: string): string =>
 
 function filesSections(files: readonly FilePlan[], form: TableForm): string[] {
   const columnsOf = (file: FilePlan): string[] => {
-    const columns = columnFacts(file, new Texts(new Set()));
+    const columns = columnFacts(file, new Texts());
     const rows = columns.slice(0, SHOWN).map(({ name, key, type, empty, why }) => {
       return [name, key ?? '(left out)', type, grouped(empty), why.full];
     });

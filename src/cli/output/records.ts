@@ -6,7 +6,7 @@ import { formatDuration } from '../../engine/util/duration.js';
 import { didYouMean } from '../../engine/util/nearest.js';
 import { grouped } from '../../engine/util/numbers.js';
 import { toneOf } from '../facts/outcome.js';
-import type { Env, OutputFlags, Styles, TextStream } from './terminal.js';
+import type { Drawing, Styles, TextStream } from './terminal.js';
 import { safeLine, styleOf, stylesOn } from './terminal.js';
 
 /** One record of a list, by field name. */
@@ -152,12 +152,11 @@ function valueText(field: string, value: unknown, styles: Styles): string {
   return field === 'status' ? styleOf(toneOf(text), styles)(text) : text;
 }
 
-/** Records for a stream, with an empty line between them. */
-export function fieldsOn(
-  stream: TextStream,
-  { env, flags }: { env: Env; flags: OutputFlags },
+/** Records as they are printed, with an empty line between them. */
+export function fieldsFor(
+  context: Drawing & { stdout: TextStream },
   ...records: readonly ListRecord[]
 ): string {
-  const styles = stylesOn(stream, env, flags);
+  const styles = stylesOn(context.stdout, context);
   return records.map((record) => fieldsText(record, styles)).join('\n');
 }

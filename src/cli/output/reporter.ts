@@ -4,7 +4,7 @@ import { OutputError } from '../../engine/errors.js';
 import { formatDuration } from '../../engine/util/duration.js';
 import type { Context } from '../context.js';
 import { documentOf, eventLine, type Facts, type Told } from '../facts/index.js';
-import { planLine } from '../facts/outcome.js';
+import { type Form, planLine } from '../facts/outcome.js';
 import { createDisplay, lineWidth } from './display.js';
 import { annotate } from './github.js';
 import { ImportProgress } from './progress.js';
@@ -12,13 +12,9 @@ import { failureLines, summaryLines, totalsLine } from './summary.js';
 import * as terminal from './terminal.js';
 import { inGitHubActions, safeHint, safeMessage, writeJson, writeOut } from './terminal.js';
 
-export interface ReporterOptions extends Pick<Context, 'stdout' | 'stderr' | 'env' | 'cwd' | 'clock'> {
-  mode: 'text' | 'json' | 'ndjson';
-  platform?: NodeJS.Platform;
-  flags: terminal.OutputFlags;
-  /** Whether annotations and the step summary may show cells. Default: false. */
-  reportValues?: boolean;
-}
+/** @property form what output that others read shows */
+export type How = { mode: 'text' | 'json' | 'ndjson'; form: Form };
+type Place = Pick<Context, 'stdout' | 'stderr' | 'env' | 'cwd' | 'flags' | 'platform' | 'clock'>;
 
 type Part = (event: Told) => void | Promise<void>;
 
@@ -31,12 +27,12 @@ type Part = (event: Told) => void | Promise<void>;
  *
  * @throws ConfigError for an unknown `PROFILES_PROGRESS`
  */
-export function createReporter(options: ReporterOptions) {
-  const { mode, stdout, stderr, env, cwd, flags, platform = 'linux', clock } = options;
+export function createReporter({ mode, form }: How, context: Place) {
+  const { stdout, stderr, env, flags, platform, clock } = context;
   // In one terminal, lines of events and a live region would overwrite each other.
   const shared = mode === 'ndjson' && stdout.isTTY === true;
-  const drawn = shared ? 'none' : terminal.progressMode(stderr, env, flags);
-  const styles = terminal.stylesOn(stderr, env, flags);
+  const drawn = shared ? 'none' : terminal.progressMode(stderr, context);
+  const styles = terminal.stylesOn(stderr, context);
   const progress = new ImportProgress(clock, styles);
   const display = createDisplay(progress, { stream: stderr, mode: drawn, clock });
   /** The first error while writing the result or the conversation. */
@@ -51,7 +47,7 @@ export function createReporter(options: ReporterOptions) {
     // Only for a dry run. An import that was held back also has a plan, but unlike a dry run it has a run.
     if (mode === 'text' && plan && run === null && lost?.stream !== 'stdout') {
       const { planText } = await import('./plan.js'); // only a dry run draws tables
-      await writeOut(stdout, planText(plan, terminal.formOn(stdout, env, flags)));
+      await writeOut(stdout, planText(plan, terminal.tableForm(context)));
     }
     const lines = (isText && !flags.quiet ? summaryLines : failureLines)(facts, styles, platform);
     await writeOut(stderr, lines.map((line) => `${line}\n`).join(''));
@@ -74,10 +70,9 @@ export function createReporter(options: ReporterOptions) {
     const line = mode === 'ndjson' ? eventLine(event, clock.now()) : null;
     return line === null ? undefined : writeJson(stdout, line);
   };
-  const form = options.reportValues ? 'full' : 'shared';
   const conclusions: Part = async (event) => {
     if (event.type !== 'summary') return;
-    if (inGitHubActions(env)) await annotate(event.facts, { env, cwd, form }, stderr);
+    if (inGitHubActions(env)) await annotate(event.facts, form, context);
     // Last, so that a log ends with the totals: the result on stdout is for programs.
     if (mode !== 'text' && drawn === 'plain') await writeOut(stderr, `${totalsLine(event.facts)}\n`);
   };

@@ -139,7 +139,7 @@ function rejectionLines({ causes, rejects, summary }: Facts, styles: Styles): st
 export function errorLines(
   error: unknown,
   flags: { json?: boolean; debug?: boolean },
-  commands?: Commands,
+  commands: Commands,
   platform: NodeJS.Platform = 'linux',
 ): { text: string; exit: ExitCode } {
   const known = error instanceof ProfilesError ? error : undefined;

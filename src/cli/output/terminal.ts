@@ -21,6 +21,8 @@ export interface OutputFlags {
   color?: boolean | undefined;
   debug?: boolean | undefined;
 }
+/** What decides how something is drawn, besides the stream. */
+export type Drawing = { env: Env; flags: OutputFlags };
 
 /**
  * `live`: one region that is drawn again and again. `plain`: a line per change. `none`: no progress at all.
@@ -38,7 +40,7 @@ export function terminalWidth(stream: TextStream): number | null {
  * is plain. `PROFILES_PROGRESS` can ask for less, and `--quiet` turns progress off.
  * @throws ConfigError if `PROFILES_PROGRESS` has an unknown value
  */
-export function progressMode(stream: TextStream, env: Env, flags: OutputFlags): ProgressMode {
+export function progressMode(stream: TextStream, { env, flags }: Drawing): ProgressMode {
   const wish = env.PROFILES_PROGRESS || 'auto';
   if (!['auto', 'plain', 'none'].includes(wish)) {
     const hint = 'use auto, plain, or none';
@@ -57,7 +59,7 @@ export const inCi = (env: Env): boolean => !['', '0', 'false'].includes((env.CI 
  * `FORCE_COLOR` (`0` and `false` turn color off); whether it is a terminal that supports control sequences.
  * `PROFILES_PROGRESS=plain` asks for no control sequences, which includes color.
  */
-export function usesColor(stream: TextStream, env: Env, flags: OutputFlags): boolean {
+export function usesColor(stream: TextStream, { env, flags }: Drawing): boolean {
   if (flags.color === false || env.NO_COLOR) return false;
   if (env.FORCE_COLOR) return env.FORCE_COLOR !== '0' && env.FORCE_COLOR !== 'false';
   return stream.isTTY === true && env.TERM !== 'dumb' && env.PROFILES_PROGRESS !== 'plain';
@@ -81,13 +83,13 @@ export const stylesFor = (color: boolean): Styles =>
   ) as Styles;
 
 /** The styles for what is written to a stream. */
-export const stylesOn = (stream: TextStream, env: Env, flags: OutputFlags): Styles =>
-  stylesFor(usesColor(stream, env, flags));
+export const stylesOn = (stream: TextStream, drawing: Drawing): Styles =>
+  stylesFor(usesColor(stream, drawing));
 
-/** How tables are printed to a stream (`TableForm`). */
-export const formOn = (stream: TextStream, env: Env, flags: OutputFlags) => ({
-  width: terminalWidth(stream),
-  color: usesColor(stream, env, flags),
+/** How tables are printed (`TableForm`). */
+export const tableForm = (context: Drawing & { stdout: TextStream }) => ({
+  width: terminalWidth(context.stdout),
+  color: usesColor(context.stdout, context),
 });
 
 /** The sign and the color of each tone. Statuses of jobs that the specification does not name are yellow, too. */

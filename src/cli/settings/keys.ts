@@ -10,14 +10,7 @@ import { defaultOf, type Entry, OPTIONS } from '../options/index.js';
 type KeyOption = Entry & { config: string; only?: 'top' | 'account' };
 
 /** A known key: its parts, and the option that it sets. */
-export interface Key {
-  /** The whole key: `accounts.prod.regions.eu.base_url`. */
-  name: string;
-  path: readonly string[];
-  option: KeyOption;
-  /** True for a token, which is never accepted on the command line and never printed. */
-  secret: boolean;
-}
+export type Key = ReturnType<typeof parseKey>;
 
 /** A value in the config file. An array is a program and its arguments. */
 export type Scalar = string | number | boolean | string[];
@@ -69,9 +62,10 @@ export function sentence(option: Entry): string {
  * Reads a dotted key.
  * @throws ConfigError that names the nearest known key
  */
-export function parseKey(name: string): Key {
+export function parseKey(name: string) {
   const path = name.split('.');
   const [, option] = keysAt(path).find(([key]) => key === name) ?? [];
+  // A token is never accepted on the command line, and never printed.
   if (option) return { name, path, option, secret: option.config.split('.').at(-1) === 'token' };
   if (/^(accounts\.[^.]+\.)?regions\.sandbox\./.test(name))
     throw new ConfigError(`${name}: the sandbox is embedded and has no hosts to set`);

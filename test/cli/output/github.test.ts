@@ -2,7 +2,6 @@ import { statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import {
-  type AnnotateOptions,
   annotate,
   annotationCommands,
   markdown,
@@ -14,10 +13,9 @@ import { scratch } from '../../support/cli.js';
 import { aCause, aJob, aStep, aSummary, type Ended, factsAbout, withRejections } from '../../support/runs.js';
 import { sink } from '../../support/sink.js';
 
-const HERE: AnnotateOptions = { env: {}, cwd: '/', form: 'shared' };
 const plan = { files: [{ columns: [{ column: 'tier', key: 'tier' }] }] } as Plan;
-const commands = (over: Partial<Ended>, options: Partial<AnnotateOptions> = {}): string[] =>
-  annotationCommands(factsAbout(aSummary(over), { plan }), { ...HERE, ...options })
+const commands = (over: Partial<Ended>, form: 'full' | 'shared' = 'shared'): string[] =>
+  annotationCommands(factsAbout(aSummary(over), { plan }), form, { env: {}, cwd: '/' })
     .split('\n')
     .slice(0, -1);
 
@@ -53,9 +51,7 @@ describe('annotationCommands', () => {
       '::warning::tier: line 3: "…" becomes another',
       '::warning::"tier" is now string',
     ]);
-    expect(commands({ causes, warnings }, { form: 'full' }).join()).toMatch(
-      /"\$1".*"secret".*"1\.90" becomes 1\.9,/,
-    );
+    expect(commands({ causes, warnings }, 'full').join()).toMatch(/"\$1".*"secret".*"1\.90" becomes 1\.9,/);
   });
 
   test('no more than ten, failed jobs first and once a file, and ten warnings', () => {
@@ -142,7 +138,8 @@ describe('the step summary', () => {
 test('what is in the step summary already counts', async () => {
   const file = join(scratch(), 'summary.md');
   writeFileSync(file, 'x'.repeat(900 * 1024 - 50));
-  await annotate(factsAbout(withRejections(1)), { ...HERE, env: { GITHUB_STEP_SUMMARY: file } }, sink());
+  const context = { env: { GITHUB_STEP_SUMMARY: file }, cwd: '/', stderr: sink() };
+  await annotate(factsAbout(withRejections(1)), 'shared', context);
   expect(statSync(file).size).toBe(900 * 1024 - 50);
 });
 

@@ -64,8 +64,9 @@ describe('words that others may read', () => {
     aRequest({ reason, failure: '422 bad_plan' }),
     aRequest({ seq: 2, reason: 'the service failed the job of this row alone: Ada', failure: 'job failed' }),
   ];
-  const names = new Set(['tier']);
-  const texts = new Texts(names, requests);
+  const [file] = aPlan().files;
+  const columns = file!.columns.map((column) => ({ ...column, column: 'tier' }));
+  const texts = new Texts(aPlan({ files: [{ ...file!, columns }] }), requests);
   test.each([
     [reason, 'the service answered 422 Unprocessable Entity (bad_plan)'],
     [

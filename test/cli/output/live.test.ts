@@ -1,11 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import {
-  createDisplay,
-  type DisplayView,
-  liveRegion,
-  whileWaiting,
-} from '../../../src/cli/output/display.js';
+import { createDisplay, type DisplayView, liveRegion, waiting } from '../../../src/cli/output/display.js';
 import { IdleClock } from '../../support/clock.js';
 import { bare, sink } from '../../support/sink.js';
 
@@ -167,8 +162,11 @@ test('createDisplay: one that is closed while it opens draws nothing', async () 
   expect(out.text()).toBe('');
 });
 
-describe('whileWaiting', () => {
-  const terminal = (out: ReturnType<typeof sink>) => ({ stderr: out, env: {}, flags: {} });
+describe('waiting', () => {
+  const terminal = (out: ReturnType<typeof sink>) => ({
+    ...{ stderr: out, env: {}, flags: {} },
+    stop: new AbortController().signal,
+  });
 
   test('a wait that lasts shows a spinner and wipes it, also when the work fails', async () => {
     const out = sink({ columns: 40 });
@@ -177,7 +175,7 @@ describe('whileWaiting', () => {
       throw new Error('refused');
     };
     const given = 'reading\nu-1\x1b[31m'; // an identifier may hold anything
-    await expect(whileWaiting(given, terminal(out), work, { patienceMs: 0 })).rejects.toThrow('refused');
+    await expect(waiting(given, terminal(out), work, { patienceMs: 0 })).rejects.toThrow('refused');
     expect(bare(out.text())).toContain('⠋ reading u-1');
     expect(out.text()).not.toContain('\x1b[31m');
     expect(out.text().endsWith(SHOW)).toBe(true);
@@ -185,14 +183,14 @@ describe('whileWaiting', () => {
 
   test('a quick reply shows nothing', async () => {
     const out = sink({ columns: 40 });
-    expect(await whileWaiting('reading', terminal(out), async () => 42)).toBe(42);
+    expect(await waiting('reading', terminal(out), async () => 42)).toBe(42);
     expect(out.text()).toBe('');
   });
 
   test('a pipe shows nothing', async () => {
     const out = sink();
     const wait = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
-    await whileWaiting('reading', terminal(out), wait, { patienceMs: 0 });
+    await waiting('reading', terminal(out), wait, { patienceMs: 0 });
     expect(out.text()).toBe('');
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Context } from '../../../src/cli/context.js';
 import type { Told, Warned } from '../../../src/cli/facts/index.js';
-import { createReporter, type ReporterOptions } from '../../../src/cli/output/reporter.js';
+import { createReporter, type How } from '../../../src/cli/output/reporter.js';
 import { IdleClock } from '../../support/clock.js';
 import {
   aJobEvent,
@@ -12,7 +13,8 @@ import {
 } from '../../support/runs.js';
 import { bare, sink } from '../../support/sink.js';
 
-interface Given extends Partial<Pick<ReporterOptions, 'mode' | 'env' | 'flags'>> {
+interface Given extends Partial<Pick<Context, 'env' | 'flags'>> {
+  mode?: How['mode'];
   stdout?: Parameters<typeof sink>[0];
   stderr?: Parameters<typeof sink>[0];
 }
@@ -21,15 +23,8 @@ interface Given extends Partial<Pick<ReporterOptions, 'mode' | 'env' | 'flags'>>
 async function told(events: Told[], { mode = 'text', env = {}, flags = {}, ...streams }: Given = {}) {
   const [stdout, stderr] = [sink(streams.stdout), sink(streams.stderr)];
   const clock = new IdleClock(new Date(2026, 0, 15, 12, 3, 5).getTime());
-  const reporter = createReporter({
-    mode,
-    stdout,
-    stderr,
-    env,
-    cwd: '/',
-    flags,
-    clock,
-  });
+  const place = { cwd: '/', platform: 'linux' } as const;
+  const reporter = createReporter({ mode, form: 'shared' }, { ...place, stdout, stderr, env, flags, clock });
   for (const event of events) {
     await reporter.report(event);
     clock.pass(1_000);
@@ -152,15 +147,10 @@ test('if stdout fails, the error is reported, and the summary is on stderr', asy
   stdout._write = (_chunk, _encoding, done) =>
     done(Object.assign(new Error('ENOSPC: no space left on device, write'), { code: 'ENOSPC' }));
   const stderr = sink();
-  const reporter = createReporter({
-    mode: 'ndjson',
-    stdout,
-    stderr,
-    env: {},
-    cwd: '/',
-    flags: {},
-    clock: new IdleClock(),
-  });
+  const reporter = createReporter(
+    { mode: 'ndjson', form: 'shared' },
+    { stdout, stderr, env: {}, cwd: '/', flags: {}, platform: 'linux', clock: new IdleClock() },
+  );
   expect(reporter.lost()).toBeNull();
   await reporter.report(submitted);
   expect(reporter.lost()?.message).toBe('stdout cannot be written: no space left on device (ENOSPC)');

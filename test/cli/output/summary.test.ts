@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { Commands } from '../../../src/cli/advice/commands.js';
 import { shellWord } from '../../../src/cli/advice/shell.js';
 import { planText } from '../../../src/cli/output/plan.js';
 import { errorLines, summaryLines } from '../../../src/cli/output/summary.js';
@@ -111,16 +112,18 @@ describe('planText', () => {
 });
 
 describe('errorLines', () => {
+  const commands = new Commands({ argv: [], world: { env: {}, platform: 'linux', cwd: '/' } });
+
   test('an unexpected error is exit 1, with its stack only for --debug', () => {
     const bug = new TypeError('x is not a function');
-    expect(errorLines(bug, {})).toMatchObject({
+    expect(errorLines(bug, {}, commands)).toMatchObject({
       exit: 1,
       text: expect.stringContaining('--debug to see where'),
     });
-    expect(errorLines(bug, {}).text).not.toContain('summary.test.ts');
-    expect(errorLines(bug, { debug: true }).text).toContain('summary.test.ts');
+    expect(errorLines(bug, {}, commands).text).not.toContain('summary.test.ts');
+    expect(errorLines(bug, { debug: true }, commands).text).toContain('summary.test.ts');
     expect(
-      JSON.parse(errorLines('thrown text', { json: true }).text.trimEnd().split('\n').at(-1)!),
+      JSON.parse(errorLines('thrown text', { json: true }, commands).text.trimEnd().split('\n').at(-1)!),
     ).toMatchObject({
       error: { code: 'unexpected', message: 'thrown text', status: null },
     });
@@ -129,7 +132,7 @@ describe('errorLines', () => {
   test('it has no control characters', () => {
     const evil = 'a\u001b[2J\u009b2J\u202e\r\nb';
     const error = new ServiceError(evil, { hint: evil, requestId: evil });
-    const { text } = errorLines(error, { json: true, debug: true });
+    const { text } = errorLines(error, { json: true, debug: true }, commands);
     expect(text).not.toMatch(/[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u202e]/);
     expect(JSON.parse(text.trimEnd().split('\n').at(-1)!)).toMatchObject({
       error: { hint: evil, request_id: evil },

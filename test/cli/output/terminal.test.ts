@@ -37,11 +37,13 @@ describe('progressMode', () => {
     ['--debug writes lines of its own', terminal, {}, { debug: true }, 'plain'],
   ];
   test.each(cases)('%s', (_name, stream, env, flags, mode) => {
-    expect(progressMode(sink(stream), env, flags)).toBe(mode);
+    expect(progressMode(sink(stream), { env, flags })).toBe(mode);
   });
 
   test('an unknown word is refused', () => {
-    expect(() => progressMode(sink(pipe), { PROFILES_PROGRESS: 'fancy' }, {})).toThrow(ConfigError);
+    expect(() => progressMode(sink(pipe), { env: { PROFILES_PROGRESS: 'fancy' }, flags: {} })).toThrow(
+      ConfigError,
+    );
   });
 });
 
@@ -61,11 +63,12 @@ describe('usesColor', () => {
     ['no progress is no word about color', terminal, { PROFILES_PROGRESS: 'none' }, {}, true],
   ];
   test.each(cases)('%s', (_name, stream, env, flags, color) => {
-    expect(usesColor(sink(stream), env, flags)).toBe(color);
+    expect(usesColor(sink(stream), { env, flags })).toBe(color);
   });
 
   test('is decided for each stream on its own', () => {
-    expect([sink(terminal), sink(pipe)].map((stream) => usesColor(stream, {}, {}))).toEqual([true, false]);
+    const drawing = { env: {}, flags: {} };
+    expect([sink(terminal), sink(pipe)].map((stream) => usesColor(stream, drawing))).toEqual([true, false]);
   });
 });
 

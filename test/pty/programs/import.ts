@@ -22,15 +22,10 @@ const events: Told[] = [
 const { stdout, stderr, env } = process;
 // What stood on the screen before.
 for (let n = 1; n <= Number(env.PRELUDE ?? 0); n++) stdout.write(`line ${n}\n`);
-const reporter = createReporter({
-  mode: 'text',
-  stdout,
-  stderr,
-  env,
-  cwd: '/',
-  flags: {},
-  clock: systemClock,
-});
+const reporter = createReporter(
+  { mode: 'text', form: 'shared' },
+  { stdout, stderr, env, cwd: '/', flags: {}, platform: 'linux', clock: systemClock },
+);
 setInterval(() => {}, 60_000);
 
 let shown = 0;

@@ -12,6 +12,7 @@ import { obstacle } from '../../../engine/util/written-file.js';
 import type { Context } from '../../context.js';
 import { estimateOf, type Form, isOnlyPlanned, type Tone } from '../../facts/outcome.js';
 import type { Session } from '../../facts/session.js';
+import TEXTS from '../../facts/texts.json' with { type: 'json' };
 import { safeLine, writeOut } from '../terminal.js';
 import { CSS, code, facets, foreign, Html, html, type Part, quiet, section, tag } from './markup.js';
 import { SECTIONS } from './sections.js';
@@ -46,7 +47,7 @@ function pageWith(session: Session, form: Form, part: number): string {
     const content = body(session, form, Math.ceil(most / part));
     return content === null ? [] : [{ id, name, text: section(id, heading?.(session) ?? name, content) }];
   });
-  const [words, tone] = outcome(session);
+  const { words, tone } = outcome(session);
   const isPlan = status === 'planned';
   const verb = isPlan ? 'Plan to import' : 'Import of';
   const [first = 'profiles', ...others] = paths;
@@ -93,19 +94,11 @@ const namesOf = (paths: readonly string[]): Part => [
   paths.length > 3 && ` and ${count(paths.length - 3, 'more file')}`,
 ];
 
-/** Statuses of runs that have not ended by themselves. */
-const OPEN: Readonly<Record<string, [words: string, tone: Tone]>> = {
-  running: ['running', 'warn'],
-  crashed: ['crashed: its process died', 'bad'],
-  superseded: ['replaced by another run', 'none'],
-};
-
-function outcome({ status, facts, failure }: Session): [words: string, tone: Tone] {
-  const ended = facts?.outcome ?? {
-    words: failure ? 'failed before anything was sent' : status,
-    tone: 'bad',
-  };
-  return OPEN[status] ?? [ended.words, ended.tone];
+/** How it ended. The record says of a run that it has not ended by itself. */
+function outcome({ status, facts, failure }: Session): { words: string; tone: Tone } {
+  const open = TEXTS.not_ended as Record<string, { words: string; tone: Tone }>;
+  const words = failure ? 'failed before anything was sent' : status;
+  return open[status] ?? facts?.outcome ?? { words, tone: 'bad' };
 }
 
 function overview({ facts, plan, service, run, failure, ...session }: Session, form: Form): Html {
@@ -138,14 +131,14 @@ function overview({ facts, plan, service, run, failure, ...session }: Session, f
 /**
  * Checks the file before anything is sent. It may be new or empty, or an earlier report: an input, a mapping file, or a
  * result is never replaced.
- * @param name as given on the command line @param values whether it may contain cells
+ * @param name as given on the command line @param form of its texts
  * @returns what writes a report to it, with mode 0600, because it has names of files, columns, and accounts, and says so.
  * It throws OutputError
  * @throws UsageError
  */
 export function reportFile(
   name: string,
-  values: boolean,
+  form: Form,
   { cwd, stderr, flags }: Pick<Context, 'cwd' | 'stderr' | 'flags'>,
 ) {
   const refuse = (message: string, hint: string): never => {
@@ -159,7 +152,7 @@ export function reportFile(
   const why = trouble();
   if (why !== null) refuse(`--report: ${name} cannot be written: ${why}`, 'choose another name');
   return async (session: Session): Promise<void> => {
-    const page = reportPage(session, values ? 'full' : 'shared');
+    const page = reportPage(session, form);
     const late = trouble(); // the import itself may have written a file with this name
     if (late !== null) throw new OutputError(name, new Error(late));
     await replaceFile(path, page).catch((error: NodeJS.ErrnoException) => {

@@ -157,11 +157,10 @@ function files({ facts, paths, plan, stored }: Session, _: Form, most: number): 
   });
 }
 
-function columns({ plan, stored, facts: found, requests }: Session, form: Form, most: number): Part {
+function columns({ plan, stored }: Session, form: Form, most: number): Part {
   const lost =
     'The state does not keep the plan of a run. The report that the import wrote shows its columns.';
   if (!plan) return stored ? html`<p>${lost}</p>` : null;
-  const texts = found?.texts ?? new facts.Texts(facts.namesIn(plan), requests);
   let left = most;
   return plan.files.map((file) => {
     if (file.columns.length === 0) return null;
@@ -170,7 +169,7 @@ function columns({ plan, stored, facts: found, requests }: Session, form: Form, 
     return m.table({
       ...{ kind: 'cards columns', caption: html`Columns of ${foreign(file.path)}`, most: at, noun: 'column' },
       heads: ['Column', 'Key', 'Type', 'Why', 'Filled|number'],
-      rows: facts.columnFacts(file, texts),
+      rows: facts.columnFacts(file, new facts.Texts(plan)),
       cells: ({ name, key, type, conversion, why, suggested, filled, of }) => [
         foreign(name),
         key === null ? quiet('left out') : key === name ? quiet('same') : foreign(key),
