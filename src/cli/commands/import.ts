@@ -2,13 +2,12 @@
 
 import { Exit, InputError } from '../../engine/errors.js';
 import { INPUTS } from '../../engine/run/start.js';
-import { hinted, hintText } from '../advice/hint.js';
+import { hinted } from '../advice/hint.js';
 import type { Context } from '../context.js';
 import { ANSWER_AGAIN } from '../guide/again.js';
 import { reportOf } from '../options/index.js';
-import { safeHint, writeOut } from '../output/terminal.js';
 import { isAttended, nobodyToAsk } from '../prompts/index.js';
-import type { Ended, Instead, Line } from './command.js';
+import { type Ended, type Instead, type Line, say } from './command.js';
 import type { Prepared } from './guided.js';
 import { importOptions, mappingFiles, savePlanOf } from './import-options.js';
 import { runAndReport } from './import-run.js';
@@ -32,11 +31,7 @@ export async function run(line: Line, context: Context): Promise<Ended | Instead
   const report = reportOf(flags, (await context.settings()).importDefaults);
   const reads = [...mappingFiles(flags), ...(saved ? [saved] : [])];
   const more = { savePlan: savePlanOf(flags), reads, isConfirmed: start.from === 'plan', seen };
-  const sayAgain = async (): Promise<void> => {
-    if (last === undefined) return;
-    const text = hintText(last, context.commands)!;
-    await writeOut(context.stderr, `${safeHint(text, context.platform)}\n`);
-  };
+  const sayAgain = async (): Promise<void> => last && say(context, last);
   // What is printed next does what was answered, or asks it again if one command cannot say it.
   const changes = last?.or ? ANSWER_AGAIN.again : last?.again;
   const commands = changes ? context.commands.changed(changes) : context.commands;

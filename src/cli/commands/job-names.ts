@@ -123,7 +123,7 @@ export async function servicesOf(
     /** Saves the job, if the state knows it. The record may have another id than the one that was requested. */
     save: async (one: Job): Promise<void> => {
       const place = places.get(one.job_id) ?? [...places.values()][0]!;
-      await recorded.saveJobs(place.context, [one], place.scope);
+      await recorded.saveJob(place.context, one, place.scope);
     },
   };
 }

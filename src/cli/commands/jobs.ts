@@ -164,7 +164,7 @@ async function poll(group: readonly KnownJob[], context: Context): Promise<void>
         if (error instanceof errors.ServiceError && error.status === 404) return null;
         throw error;
       });
-      if (job) await recorded.saveJobs(there, [job], scope);
+      if (job) await recorded.saveJob(there, job, scope);
       else
         context.warn(`job ${id}: not found at the service; if its rows are missing there, import them again`);
     }

@@ -179,13 +179,12 @@ function factsOfRun(run: StoredRun, requests: readonly RequestRecord[], commands
   return factsOf(withJobs({ ...summary, files }, all, inputs), { commands, failed }, { requests });
 }
 
-/** Saves what a command learns about jobs. If the state cannot be written, it only warns: the records are still printed. */
-export async function saveJobs(context: Context, jobs: readonly Job[], recorded: Scope | null) {
+/** Saves what a command learns about a job. If the state cannot be written, it only warns: its record is still printed. */
+export async function saveJob(context: Context, job: Job, recorded: Scope | null) {
   try {
     const state = await context.state();
     await state.refuseMoved();
-    const scope = recorded ?? (await context.scope());
-    for (const job of jobs) await state.jobs.update(scope, job);
+    await state.jobs.update(recorded ?? (await context.scope()), job);
   } catch (error) {
     if (!(error instanceof StateError || error instanceof UsageError)) throw error;
     context.warn(error.message);
