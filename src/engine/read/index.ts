@@ -8,6 +8,7 @@ import type { Mapping, Zones } from './mapping/rules.js';
 export * from './cell-hashes.js';
 export { isMarker, readsAsType } from './conversion/guess.js';
 export { decide, sameDecimals } from './conversion/stats.js';
+export { BOOLEAN_TYPES } from './conversion/texts.js';
 export * from './conversion/types.js';
 export { isAfterQuote, isBehindBackslash } from './csv/parser.js';
 export * from './csv/rejected.js';

@@ -10,30 +10,67 @@ import {
   pointAt,
   utc,
 } from './dates.js';
-import { BadType, type Converter, causeOf, remembered, type TypeOfColumn } from './type.js';
+import {
+  BadType,
+  causeOf,
+  inScratch,
+  type Reader,
+  remembered,
+  scratch,
+  scratchText,
+  type TypeOfColumn,
+} from './type.js';
 
-/** Numbers with two digits. */
-const TWO = Array.from({ length: 100 }, (_, number) => String(number).padStart(2, '0'));
+const { bytes } = scratch;
+
+const [QUOTE, PLUS, HYPHEN, COLON, LETTER_T, LETTER_Z] = [0x22, 0x2b, 0x2d, 0x3a, 0x54, 0x5a];
+
+/** Writes two digits, and a sign before them, to the scratch memory. @returns the offset after them */
+function put(at: number, sign: number, number: number): number {
+  bytes[at] = sign;
+  bytes[at + 1] = 0x30 + Math.floor(number / 10);
+  bytes[at + 2] = 0x30 + (number % 10);
+  return at + 3;
+}
+
+/** Writes `"2024-03-31`. @returns the offset after it */
+function putDate({ year, month, day }: Point): number {
+  // The sign of the second half of the year is its second digit.
+  const century = Math.floor(year / 100);
+  const at = put(0, QUOTE, century);
+  put(at - 1, 0x30 + (century % 10), year % 100);
+  return put(put(at + 2, HYPHEN, month), HYPHEN, day);
+}
 
 /** As it is sent and shown: `2024-03-31`. */
-export const dateText = ({ year, month, day }: Point): string =>
-  `${TWO[Math.floor(year / 100)]}${TWO[year % 100]}-${TWO[month]}-${TWO[day]}`;
+export const dateText = (point: Point): string => scratchText({ bytes, start: 1, end: putDate(point) });
+
+function quotedDate(point: Point): '' {
+  const end = putDate(point);
+  bytes[end] = QUOTE;
+  return inScratch(0, end + 1);
+}
 
 /** RFC 3339 with seconds. In UTC if the offset is not in whole minutes, as before there were time zones. */
-function rfc3339(point: Point, offset: number): string {
+function rfc3339(point: Point, offset: number): '' {
   if (!Number.isInteger(offset)) {
     return rfc3339(pointAt(Math.round(utc(point) - offset * MINUTE_MS), point.fraction), 0);
   }
-  const time = `${TWO[point.hour]}:${TWO[point.minute]}:${TWO[point.second]}`;
-  const fraction = point.fraction.replace(/0+$/, '');
+  let at = put(putDate(point), LETTER_T, point.hour);
+  at = put(put(at, COLON, point.minute), COLON, point.second);
+  if (/[1-9]/.test(point.fraction)) {
+    at += bytes.write(`.${point.fraction.replace(/0+$/, '')}`, at, 'latin1');
+  }
   const size = Math.abs(offset);
-  const zone = `${offset < 0 ? '-' : '+'}${TWO[Math.trunc(size / 60)]}:${TWO[size % 60]}`;
-  return `"${dateText(point)}T${time}${fraction && `.${fraction}`}${size === 0 ? 'Z' : zone}"`;
+  if (size === 0) bytes[at++] = LETTER_Z;
+  else at = put(put(at, offset < 0 ? HYPHEN : PLUS, Math.trunc(size / 60)), COLON, size % 60);
+  bytes[at++] = QUOTE;
+  return inScratch(0, at);
 }
 
 /** @param write null for a time that its zone does not have */
-const points = (pattern: DatePattern, write: (point: Point) => string | null): Converter => ({
-  json(text) {
+const points = (pattern: DatePattern, write: (point: Point) => '' | null): Reader => ({
+  read(text) {
     const point = pattern.read(text);
     return point === null ? null : write(point);
   },
@@ -51,8 +88,8 @@ const inZone = (offsetAt: OffsetAt | null) => (point: Point) => {
 /** Numbers from here on are milliseconds, from March 1973 on. As seconds, this one would be in the year 5138. */
 const LEAST_MS = 100_000_000_000;
 
-const EPOCH: Converter = {
-  json(text) {
+const EPOCH: Reader = {
+  read(text) {
     const [, whole, decimals = ''] = /^(-?\d{1,15})(?:\.(\d{1,9}))?$/.exec(text) ?? [];
     if (whole === undefined) return null;
     const number = Number(whole);
@@ -148,7 +185,7 @@ export const DATE_TYPES: readonly TypeOfColumn[] = [
     name: 'date',
     sent: 'string',
     noun: 'dates',
-    parse: (form) => points(patternOf(form, ISO_DATE), (point) => `"${dateText(point)}"`),
+    parse: (form) => points(patternOf(form, ISO_DATE), quotedDate),
     // ISO dates need no type.
     guess: (text) => patternsOf(text, 'date').flatMap((one) => (one === 'iso' ? [] : `date:${one}`)),
     examples: [

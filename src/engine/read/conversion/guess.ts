@@ -6,8 +6,9 @@ import { type CellType, SOME_ZONE } from '../../model.js';
 import type { Warning } from '../../problems.js';
 import { count } from '../../util/numbers.js';
 import { type Evidence, list } from '../wording.js';
-import { remembered } from './type.js';
-import { converterOf, isSameStyle, sentAs, TEXT_TYPES, TYPES } from './types.js';
+import { TEXT_TYPES } from './texts.js';
+import { remembered, scratchText } from './type.js';
+import { converterOf, isSameStyle, sentAs, TYPES } from './types.js';
 
 /** How many cells give candidates. */
 const FIRST_CELLS = 100;
@@ -57,15 +58,21 @@ export interface Fits {
 
 /** The zone that is open does not matter for whether a text fits. */
 const converterFor = remembered((type: string) => {
-  const { json } = converterOf(type.replace(`@${SOME_ZONE}`, '@UTC') as CellType)!;
-  return { json, isText: sentAs(type as CellType) === 'string' };
+  const { read } = converterOf(type.replace(`@${SOME_ZONE}`, '@UTC') as CellType)!;
+  return { read, isText: sentAs(type as CellType) === 'string' };
 });
+
+/** What a type makes of a text, as `Reader.read` gives it; null if it does not fit. */
+function reads(type: string, text: string): string | null {
+  const { read, isText } = converterFor(type);
+  // Postal codes and phone numbers consist of digits, too.
+  return !isText && /^(?:\+|0\d)/.test(text) ? null : read(text);
+}
 
 /** What a type makes of a text, as JSON; null if it does not fit. */
 export function readsAsType(type: string, text: string): string | null {
-  const { json, isText } = converterFor(type);
-  // Postal codes and phone numbers consist of digits, too.
-  return !isText && /^(?:\+|0\d)/.test(text) ? null : json(text);
+  const json = reads(type, text);
+  return json === '' ? scratchText() : json;
 }
 
 /** The types that a column may be given. @param cells the first of them, without empty ones */
@@ -75,7 +82,7 @@ export function guessOf(cells: readonly string[]): string[] {
   for (const text of texts) {
     const tried = /\d/.test(text) ? TYPES : TEXT_TYPES; // all others have digits
     for (const type of tried.flatMap(({ guess }) => guess?.(text) ?? [])) {
-      if (types.size < MOST_TYPES && !types.has(type) && readsAsType(type, text) !== null) types.add(type);
+      if (types.size < MOST_TYPES && !types.has(type) && reads(type, text) !== null) types.add(type);
     }
   }
   return [...types];
@@ -94,23 +101,30 @@ const isClear = (text: string): boolean => /^(?:true|false)$/i.test(text);
 /** Whether one more cell can change what is known. */
 export const isOpen = ({ types }: Fits): boolean => types.some(({ misses }) => misses <= MOST_MISSES);
 
+/** By candidate, of the cell that is being tried. */
+const readings: (string | null)[] = [];
+
 /** Tries a cell. */
 export function addFit(fits: Fits, text: string, line: number): void {
   const { types } = fits;
   const isShort = text.length <= LONGEST;
-  const readings = types.map(({ type, misses }) =>
-    isShort && misses <= MOST_MISSES ? readsAsType(type, text) : null,
-  );
-  if (readings.every((json) => json === null) && isMarker(text)) {
+  let fitting = 0;
+  for (let at = 0; at < types.length; at++) {
+    const fit = types[at]!;
+    const json = isShort && fit.misses <= MOST_MISSES ? reads(fit.type, text) : null;
+    readings[at] = json === '' && types.length > 1 ? scratchText() : json;
+    if (json === null) continue;
+    fitting++;
+    if (json === 'true' || json === 'false') fit.says |= isClear(text) ? BOTH : json === 'true' ? 1 : 2;
+  }
+  if (fitting === 0 && isMarker(text)) {
     addMarker(fits.markers, { text, cells: 1 });
     return;
   }
   fits.cells++;
   tellApart(types, readings);
-  for (const [at, fit] of types.entries()) {
-    const json = readings[at];
-    if (json === 'true' || json === 'false') fit.says |= isClear(text) ? BOTH : json === 'true' ? 1 : 2;
-    if (json !== null) continue;
+  for (const [at, fit] of fitting < types.length ? types.entries() : []) {
+    if (readings[at] !== null) continue;
     fit.misses++;
     fit.stray ??= { line, text: text.slice(0, LONGEST_SHOWN) };
   }
@@ -168,8 +182,8 @@ export function suggestionOf(
 ): Suggestion | null {
   const left = types.filter(({ type, says }) => {
     const readsPlain =
-      (plain.whole === 0 || readsAsType(type, '2') !== null) &&
-      (plain.decimal === 0 || readsAsType(type, '1.5') !== null);
+      (plain.whole === 0 || reads(type, '2') !== null) &&
+      (plain.decimal === 0 || reads(type, '1.5') !== null);
     return readsPlain && (sentAs(type as CellType) !== 'boolean' || says === BOTH);
   });
   const least = Math.min(...left.map(({ misses }) => misses));

@@ -1,7 +1,17 @@
 /** Reads plain numbers, and numbers as people write them: grouped digits, currency signs, percentages. No arithmetic: the digits are kept. */
 import { isExactNumber } from '../json/text.js';
-import { BadType, type Converter, causeOf, remembered, type TypeOfColumn } from './type.js';
+import {
+  BadType,
+  causeOf,
+  inScratch,
+  type Reader,
+  remembered,
+  scratch,
+  scratchText,
+  type TypeOfColumn,
+} from './type.js';
 
+const { bytes } = scratch;
 const [HYPHEN, POINT, ZERO, NINE] = [0x2d, 0x2e, 0x30, 0x39];
 const isDigit = (code: number | undefined): boolean => code !== undefined && code >= ZERO && code <= NINE;
 
@@ -55,8 +65,8 @@ export function classifyText(text: string): number {
   return classify(memory, 0, length);
 }
 
-const plain = (most: number, foreign: RegExp): Converter => ({
-  json(text) {
+const plain = (most: number, foreign: RegExp): Reader => ({
+  read(text) {
     const kind = classifyText(text);
     return kind !== NOT_A_NUMBER && kind <= most ? text : null;
   },
@@ -121,7 +131,7 @@ const aroundOf = (text: string, start: number, end: number): string =>
 export const aroundDigits = (text: string): string => aroundOf(text, firstDigit(text), afterDigits(text));
 
 /** Reads the sign in what is around a number; null if that does not fit. A file has few, so they are remembered. */
-function signReader(around: Around): (text: string) => '-' | '' | null {
+function signReader(around: Around): (text: string) => '-' | '+' | null {
   const pattern = new RegExp(`^${AROUND[around][0]}$`, 'u');
   return remembered((written) => {
     const text = written.includes('0') ? written : `${written}0`;
@@ -132,19 +142,15 @@ function signReader(around: Around): (text: string) => '-' | '' | null {
       ?.slice(1)
       .filter(Boolean);
     if (signs === undefined || signs.length > (inside === undefined ? 1 : 0)) return null;
-    return inside !== undefined || (signs.length > 0 && signs[0] !== '+') ? '-' : '';
+    return inside !== undefined || (signs.length > 0 && signs[0] !== '+') ? '-' : '+';
   });
 }
 
 /** A longer text is not read as a number. */
 const LONGEST = 100;
 
-/**
- * A converter of numbers that are written like an example. Grouped digits do not begin with a zero: `0,500` is a half with
- * another decimal sign.
- * @throws BadType
- */
-function like(example: string | null, around: Around): Converter {
+/** A reader for numbers that are written like an example. @throws BadType */
+function like(example: string | null, around: Around): Reader {
   const style = styleOf(example ?? '1,234.56');
   if (style === null) {
     throw new BadType(
@@ -153,36 +159,67 @@ function like(example: string | null, around: Around): Converter {
     );
   }
   const between = style.group && alike(style.group);
-  const form = new RegExp(`^(\\d+|[1-9]\\d{0,2}(?:[${between}]\\d{3})+)?(?:[${style.decimal}](\\d+))?$`);
+  const point = style.decimal.charCodeAt(0); // NaN for a style without decimals
   const foreign = new RegExp(String.raw`[^\d+\-\u2212${between}${style.decimal}${AROUND[around][1]}]`, 'gu');
   const signOf = signReader(around);
 
-  /** The number in a text, whether or not a double can hold it; null if it has another style. */
-  const numberIn = (text: string): string | null => {
-    const end = text.length > LONGEST ? 0 : afterDigits(text);
-    if (end === 0) return null;
+  /** Whether a text is a number of this style, which is then in the scratch memory. */
+  const fits = (text: string): boolean => {
+    if (text.length > LONGEST) return false;
+    const end = afterDigits(text);
+    if (end === 0) return false;
     const first = firstDigit(text);
     // The point of `kr.`, `Fr.` and `Rp.` is that of a currency.
-    const isPoint = text[first - 1] === style.decimal && !/(?:kr|Fr|Rp)$/.test(text.slice(0, first - 1));
+    const isPoint = text.charCodeAt(first - 1) === point && !/(?:kr|Fr|Rp)$/.test(text.slice(0, first - 1));
     const start = isPoint ? first - 1 : first;
-    const [found, whole = '0', decimals = ''] = form.exec(text.slice(start, end)) ?? [];
-    const sign = found === undefined ? null : signOf(aroundOf(text, start, end));
-    if (sign === null) return null;
-    const digits = whole.replace(/\D/g, '').replace(/^0+(?=\d)/, '');
-    const tail = decimals.replace(/0+$/, '');
-    const number = tail === '' ? digits : `${digits}.${tail}`;
-    return number === '0' ? number : sign + number;
+    const length = digitsOf(text, start, end, between, point);
+    const sign = length === 0 ? null : signOf(aroundOf(text, start, end));
+    if (sign === null) return false;
+    const isZero = length === 1 && bytes[1] === ZERO;
+    bytes[0] = HYPHEN;
+    inScratch(sign === '+' || isZero ? 1 : 0, 1 + length);
+    return true;
   };
   return {
-    json(text) {
-      const number = numberIn(text);
-      return number === null || number.length <= MOST_EXACT || isExactNumber(number) ? number : null;
+    read(text) {
+      if (!fits(text)) return null;
+      return scratch.end - scratch.start <= MOST_EXACT || isExactNumber(scratchText()) ? '' : null;
     },
     cause(text) {
       if (!/\d/.test(text)) return { code: 'form' };
-      return causeOf(text, foreign, numberIn(text) === null ? 'form' : 'digits');
+      return causeOf(text, foreign, fits(text) ? 'digits' : 'form');
     },
   };
+}
+
+/**
+ * Writes a number as in JSON to the scratch memory, from its second byte on: without the signs between its groups, and
+ * zeros at its ends. Grouped digits do not begin with a zero: `0,500` is a half with another decimal sign.
+ * @returns how many bytes; 0 if it is not a number of this style
+ */
+function digitsOf(text: string, start: number, end: number, between: string, point: number): number {
+  let at = 1;
+  /** Where the decimals begin, and the last group of thousands. */
+  let decimals = 0;
+  let group = 0;
+  for (let from = start; from < end; from++) {
+    const code = text.charCodeAt(from);
+    if (isDigit(code)) {
+      if (at === 2 && bytes[1] === ZERO && decimals === 0 && group === 0) at = 1;
+      bytes[at++] = code;
+    } else if (decimals > 0 || (group > 0 && at - group !== 3)) return 0;
+    else if (code === point) {
+      if (at === 1) bytes[at++] = ZERO;
+      bytes[at++] = POINT;
+      decimals = at;
+    } else if (between.includes(text.charAt(from))) {
+      if (group === 0 && (from - start > 3 || from === start || text.charCodeAt(start) === ZERO)) return 0;
+      group = at;
+    } else return 0;
+  }
+  if (decimals === 0) return group > 0 && at - group !== 3 ? 0 : at - 1;
+  while (bytes[at - 1] === ZERO) at--;
+  return bytes[at - 1] === POINT ? at - 2 : at - 1;
 }
 
 const STYLES = ['1,234.56', '1.234,56', '1 234,56', "1'234.56"];

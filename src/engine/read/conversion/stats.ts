@@ -158,7 +158,7 @@ export function addCurrency(seen: Currencies, text: string, line: number, type: 
   if (seen.length > 1) return;
   const currency = currencyIn(aroundDigits(text));
   if (currency === '' || currency === seen[0]?.currency) return;
-  if (converterOf(type)!.json(text) !== null) seen.push({ line, text, currency });
+  if (converterOf(type)!.read(text) !== null) seen.push({ line, text, currency });
 }
 
 /** `a` comes before `b`, and is null for the first part of a column. */

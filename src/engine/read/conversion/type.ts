@@ -4,9 +4,12 @@ import type { Cause, CellType, ColumnType } from '../../model.js';
 /** Why a text does not fit a type. */
 type Misfit = Pick<Cause, 'code' | 'characters'>;
 
-export interface Converter {
-  /** What is sent, as JSON; null for a text that does not fit. */
-  json(text: string): string | null;
+export interface Reader {
+  /**
+   * JSON text; null for a text that does not fit. Empty if the JSON is in `scratch`: copying it from there is faster than
+   * making a text of it.
+   */
+  read(text: string): string | null;
   cause(text: string): Misfit;
 }
 
@@ -26,7 +29,7 @@ export interface TypeOfColumn {
    * @returns null if values are sent as they are
    * @throws BadType
    */
-  parse(form: string | null, zone: string | null): Converter | null;
+  parse(form: string | null, zone: string | null): Reader | null;
   /** The types with this name that a text may be meant as, the likeliest first. Not all of them read it. */
   guess?(text: string): readonly string[];
   /** For the help: how it is written, and what it reads. */
@@ -64,4 +67,15 @@ export function remembered<T, K = string>(make: (key: K) => T, most = 500): (key
     }
     return found;
   };
+}
+
+/** Memory for short texts of ASCII, which are built faster there than of parts, and where the last one is. */
+export const scratch = { bytes: Buffer.alloc(128), start: 0, end: 0 };
+export const scratchText = ({ bytes, start, end } = scratch): string => bytes.toString('latin1', start, end);
+
+/** @returns the empty text of a reader */
+export function inScratch(start: number, end: number): '' {
+  scratch.start = start;
+  scratch.end = end;
+  return '';
 }

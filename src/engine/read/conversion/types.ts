@@ -2,71 +2,12 @@
 import { UsageError } from '../../errors.js';
 import { type CellType, COLUMN_TYPES, type ColumnType, type Conversion, SOME_ZONE } from '../../model.js';
 import { nearest } from '../../util/nearest.js';
-import { jsonString } from '../json/text.js';
 import { codePoint, quoted, type Refusal } from '../wording.js';
 import { DATE_TYPES } from './date-types.js';
 import { datePattern } from './dates.js';
 import { NUMBER_TYPES, styleOf } from './numbers.js';
-import { BadType, type Converter, type TypeOfColumn } from './type.js';
-
-export type { Converter };
-
-const PLAIN_WORDS = ['true/false', 'yes/no', 'y/n', 'on/off', '1/0'];
-
-/** The words of other languages and of spreadsheets, the commonest first. */
-const OTHER_WORDS = [
-  ...['ja/nein', 'j/n', 'oui/non', 'sí/no', 'si/no', 'sim/não', 'sim/nao', 'ja/nee', 'ja/nej', 'tak/nie'],
-  ...['ano/ne', 'да/нет', 'wahr/falsch', 'vrai/faux', 'verdadero/falso', 'vero/falso'],
-  ...['aktiv/inaktiv', 'active/inactive', 'enabled/disabled'],
-];
-export const BOOLEAN_TYPES: readonly CellType[] = OTHER_WORDS.map((pair) => `boolean:${pair}` as const);
-
-const reader = (json: Converter['json']): Converter => ({ json, cause: () => ({ code: 'form' }) });
-
-/** @throws BadType for a pair that is none */
-function words(pairs: readonly string[]): Converter {
-  const known = new Map<string, string>();
-  for (const pair of pairs) {
-    const [yes, no, more] = pair.toLowerCase().split('/');
-    if (!yes || !no || more !== undefined || yes === no) {
-      throw new BadType('does not name two words with a / between them', 'such as boolean:Yes/No');
-    }
-    known.set(yes, 'true').set(no, 'false');
-  }
-  return reader((text) => known.get(text) ?? known.get(text.toLowerCase()) ?? null);
-}
-
-const ANY_WORDS = words([...PLAIN_WORDS, ...OTHER_WORDS]);
-
-export const TEXT_TYPES: readonly TypeOfColumn[] = [
-  {
-    name: 'string',
-    sent: 'string',
-    noun: 'texts',
-    isBare: true,
-    parse: () => null,
-    examples: [['string', 'text, as it is']],
-  },
-  {
-    name: 'boolean',
-    sent: 'boolean',
-    noun: 'booleans',
-    parse: (form) => words(form === null ? PLAIN_WORDS : [form]),
-    guess: (text) => (/\d/.test(text) || ANY_WORDS.json(text) === null ? [] : ['boolean', ...BOOLEAN_TYPES]),
-    examples: [
-      ['boolean', 'true/false, yes/no, y/n, on/off, 1/0, in any case'],
-      ['boolean:ja/nein', 'these two words, in any case'],
-    ],
-  },
-  {
-    name: 'lower',
-    sent: 'string',
-    noun: 'texts',
-    isBare: true,
-    parse: () => reader((text) => jsonString(text.toLowerCase())),
-    examples: [['lower', 'lower case; the only type that an identifier may have']],
-  },
-];
+import { TEXT_TYPES } from './texts.js';
+import { BadType, type Reader, scratchText, type TypeOfColumn } from './type.js';
 
 /** A new type is an object in one of these. */
 export const TYPES: readonly TypeOfColumn[] = [...NUMBER_TYPES, ...TEXT_TYPES, ...DATE_TYPES];
@@ -124,10 +65,21 @@ export function cellType(text: string, name: string): CellType | 'auto' {
   return text as CellType;
 }
 
+export interface Converter extends Reader {
+  /** JSON text; null for a text that does not fit. */
+  json(text: string): string | null;
+}
+
 /** Null for columns that are sent as they are. */
 export function converterOf(type: CellType): Converter | null {
   const { name, form, zone } = partsOf(type);
-  return NAMED.get(name)?.parse(form, zone) ?? null;
+  const reader = NAMED.get(name)?.parse(form, zone);
+  if (!reader) return null;
+  const json = (text: string): string | null => {
+    const found = reader.read(text);
+    return found === '' ? scratchText() : found;
+  };
+  return { ...reader, json };
 }
 
 /** The JSON type of what is sent. */

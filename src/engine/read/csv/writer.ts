@@ -1,5 +1,6 @@
 /** Writes the items of the rows of a CSV or a sheet. Keys are encoded once, and cells are copied. */
 import type { CellType } from '../../model.js';
+import { scratch } from '../conversion/type.js';
 import { type Converter, converterOf, misfit } from '../conversion/types.js';
 import { BLANK, type RowWriter } from '../format.js';
 import type { IdentifierCheck } from '../identifier.js';
@@ -176,9 +177,9 @@ export class CsvWriter implements RowWriter {
       if (start === end) at = writeFixed(empty!, out.view, at);
       else if (converter !== null) {
         const cell = row.text(index);
-        const json = converter.json(cell);
+        const json = converter.read(cell);
         if (json === null) return misfit(target.column, cell, target.pinned!, converter);
-        at = writeText(json, out, at, room);
+        at = json === '' ? writeScratch(out, at, room) : writeText(json, out, at, room);
       } else if (isRaw) {
         at = copy(view, start, end, out.view, at);
         this.quotes += 2;
@@ -233,4 +234,13 @@ function writeText(text: string, out: Output, at: number, room: number): number 
   out.length = at;
   out.write(text, room);
   return out.length;
+}
+
+/** Writes what a converter left in the scratch memory. */
+function writeScratch(out: Output, at: number, room: number): number {
+  const { bytes, start, end } = scratch;
+  out.length = at;
+  out.reserve(end - start + room);
+  bytes.copy(out.bytes, at, start, end);
+  return at + end - start;
 }
