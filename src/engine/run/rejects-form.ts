@@ -210,7 +210,7 @@ export async function writeOrigin(rejects: string, { unedited, unsent, ...origin
 /**
  * Reads the file beside a rejects file. Null if there is none, or if it belongs to another run.
  * @param rejects absolute path of the rejects file
- * @throws InputError if it is damaged, edited, or of another version
+ * @throws InputError if it is damaged, or edited
  */
 export async function readOrigin(
   rejects: string,
@@ -222,8 +222,8 @@ export async function readOrigin(
     const { checksum: written, ...content } = JSON.parse(bytes.toString());
     if (content.run !== run && content.owner !== run) return null;
     if (written !== checksum(content)) throw new Error('another checksum');
-    const { [ORIGIN_MEMBER]: version, unedited, ...origin } = content;
-    if (version !== VERSION) throw new Error('another version');
+    const { originSchema } = await import('./origin-schema.js'); // zod loads slowly
+    const { [ORIGIN_MEMBER]: _, unedited, ...origin } = originSchema.parse(content);
     for (const [column, type] of origin.reading.rules.types) cellType(type, column);
     return { ...origin, written_at: '', unedited: hashesOf(Buffer.from(unedited, 'base64')) };
   } catch (error) {
