@@ -57,7 +57,7 @@ describe('a run', () => {
     expect(codes).toEqual(['0', '1', '2', '3', '4', '5'].map((text) => ({ code: text })));
   });
 
-  test('has the intent of each request on disk when it arrives, however many go out together', async () => {
+  test('has the intent of each request on disk when it arrives, also one that waited for others', async () => {
     const ids = Array.from({ length: 50 }, (_, i) => `c-${i}`);
     machine.write(file.path, `company_id,code\n${ids.map((id) => `${id},0\n`).join('')}`);
     const states: unknown[] = [];

@@ -31,6 +31,11 @@ export interface DeliverDeps {
   options: SendOptions & Pick<ImportOptions, 'plan'>;
   /** The most items that a request may have now. */
   mostItems(): number;
+  /**
+   * Whether other requests are under way, and more may begin: then the intent of one waits for theirs (`record`). The first
+   * one does not wait, nor one after which no other may begin.
+   */
+  isMoreToCome(): boolean;
   /** Called when the service refused a request with this many items as too large. */
   tooLarge(items: number): void;
   /** All requests of the run. New ones are added here. */

@@ -201,8 +201,9 @@ export async function sendAndFollow(
     if (isAcknowledged(record) || record.state === 'unknown')
       record.possibleDuplicate ??= doubtOfReplaced(chunk, deps);
     const sent = isNew ? intentRows(chunk, deps) : null;
+    const mayWait = isAcknowledged(record) || (isNew && deps.isMoreToCome());
     isNew = false;
-    written = state.requests.record(run, scope, chunk.kind, record, sent);
+    written = state.requests.record(run, scope, chunk.kind, record, sent, mayWait);
     if (!isAcknowledged(record)) return written;
     // Not awaited: that would cost a second wait for the disk for each request. An acknowledgement is written
     // together with the next intent. If that fails, the intent fails too, and nothing is sent.

@@ -22,7 +22,7 @@ import { type DeliverDeps, prepare } from './request-record.js';
 import { Searches } from './searches.js';
 
 /** What the sender makes for its deliveries. */
-type Made = 'emit' | 'mostItems' | 'tooLarge' | 'totals';
+type Made = 'emit' | 'isMoreToCome' | 'mostItems' | 'tooLarge' | 'totals';
 
 interface SenderDeps extends Omit<DeliverDeps, Made> {
   /** The most items that a request may have. */
@@ -79,6 +79,7 @@ class Sender implements Limits {
       totals: new Totals(deps.requests),
       emit: (event) => this.events.push(event),
       stop: AbortSignal.any([deps.stop, this.#halt.signal]),
+      isMoreToCome: () => this.#flights.size > 1 && this.#flights.size < this.#now.options.concurrency,
       mostItems: () => this.items,
       tooLarge: (refused) => this.#lower(refused),
     };

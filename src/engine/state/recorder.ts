@@ -11,7 +11,7 @@ import { Overlaps } from './overlaps.js';
 import { putRows } from './rows.js';
 import { addSend, newestSend, SEND, unlinkSends, updateSend } from './send-table.js';
 
-/** How long an acknowledgement waits for the next intent, milliseconds. */
+/** How long a record waits for others, milliseconds, if nothing depends on it at once. */
 const PATIENCE_MS = 10;
 
 interface Waiting {
@@ -22,8 +22,8 @@ interface Waiting {
 
 /**
  * Group commit: records that are requested in one turn of the event loop, or during another commit, share one
- * transaction, and so one wait for the disk. An acknowledgement waits a few milliseconds for the next intent. Each record
- * is still committed before anything depends on it.
+ * transaction, and so one wait for the disk. An acknowledgement waits a few milliseconds for the next intent, and an
+ * intent for others that are made in the meantime. Each record is still committed before anything depends on it.
  */
 export class Requests {
   /** The sends of the current session; null if the next record begins a new one. */
@@ -56,6 +56,7 @@ export class Requests {
    * job. Calls in one turn of the event loop are written together. After a failure, all later calls fail: nothing may
    * be sent that cannot be recorded (contract §4).
    * @param sent its rows; only for the first commit of a session, which is the intent
+   * @param mayWait whether it may wait a few milliseconds for others, which saves a wait for the disk
    * @throws StateError; for a request that is about to be sent, also as `Locks.check` does
    */
   async record(
@@ -64,13 +65,14 @@ export class Requests {
     kind: Kind,
     request: RequestRecord,
     sent: IntentRows | null = null,
+    mayWait = request.state === 'acknowledged',
   ): Promise<void> {
     // Only before sending. An acknowledgement is recorded even if the check would fail.
     if (request.state === 'intent' || request.state === 'unknown') this.check();
     const { session } = this.access;
     // A copy, because the caller changes the record later.
     const one = { run, scope, kind, request: { ...request }, sent: sent && { ...sent, session } };
-    await this.#commit([one], request.state !== 'acknowledged');
+    await this.#commit([one], !mayWait);
   }
 
   /** Records several requests in one transaction. None of them may be about to be sent. @throws StateError */

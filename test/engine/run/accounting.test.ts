@@ -138,6 +138,7 @@ class Import {
     const { world } = this;
     return {
       run: 'run',
+      isMoreToCome: () => false,
       sentLater: async () => null,
       doubtsOfReplaced: new Map(),
       remembering: new Remembering('companies', Buffer.from('key'), false),

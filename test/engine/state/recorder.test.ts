@@ -7,7 +7,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import type { Database } from '../../../src/engine/state/database.js';
 import { openSqlite } from '../../../src/engine/state/sqlite/backend.js';
 import { stateOf } from '../../../src/engine/state/state.js';
-import { acknowledged, aJob, aRequest, RUN, sender } from './support/state.js';
+import { acknowledged, aJob, aRequest, RUN, SCOPE, sender } from './support/state.js';
 
 /** A state with a run, which counts the transactions that it writes. */
 async function counting() {
@@ -39,6 +39,19 @@ test('what is recorded in one turn is one transaction, and an acknowledgement go
   expect(count.writes).toBe(2);
   await acknowledging;
   expect(count.writes).toBe(3);
+});
+
+test('an intent that may wait goes with the next one, which may not, or after a few milliseconds', async () => {
+  const { state, count } = await counting();
+  const record = (seq: number, mayWait: boolean): Promise<void> =>
+    state.requests.record(RUN, SCOPE, 'companies', aRequest({ seq }), null, mayWait);
+  const waiting = record(1, true);
+  await new Promise(setImmediate);
+  expect(count.writes).toBe(0);
+  await Promise.all([waiting, record(2, false)]);
+  expect(count.writes).toBe(1);
+  await record(3, true);
+  expect(count.writes).toBe(2);
 });
 
 test('what resolved is on disk, in the order of its asking', async () => {
