@@ -1,5 +1,6 @@
 /** The types `date` and `datetime`: what is sent for a point in time, and time zones. */
 import { SOME_ZONE } from '../../model.js';
+import { nearest } from '../../util/nearest.js';
 import {
   type DatePattern,
   datePattern,
@@ -205,7 +206,9 @@ export const DATE_TYPES: readonly TypeOfColumn[] = [
       const pattern = patternOf(form, ISO_8601);
       const offsetAt = zone === null ? null : zoneOf(zone);
       if (zone !== null && offsetAt === null) {
-        throw new BadType('names no time zone after the @', 'such as Europe/Berlin or UTC');
+        const like = zoneLike(zone);
+        const hint = like === undefined ? 'such as Europe/Berlin or UTC' : `did you mean ${like}?`;
+        throw new BadType('names no time zone after the @', hint);
       }
       if (zone === null && form !== null && form !== 'iso' && !pattern.hasOffset) {
         throw new BadType(
@@ -258,6 +261,13 @@ const zoneOf = remembered((name: string): OffsetAt | null => {
     return offsets.find((offset) => offsetOf(local - offset * MINUTE_MS) === offset) ?? null;
   };
 });
+
+/** The zone that a name most likely means, which may be that of a city alone. */
+function zoneLike(name: string): string | undefined {
+  const zones = Intl.supportedValuesOf('timeZone');
+  const city = `/${name.toLowerCase()}`;
+  return zones.find((zone) => zone.toLowerCase().endsWith(city)) ?? nearest(name, zones);
+}
 
 function formatIn(timeZone: string): Intl.DateTimeFormat | null {
   try {

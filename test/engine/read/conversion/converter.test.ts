@@ -170,6 +170,15 @@ describe('a type that is wrong', () => {
   ])('%s', (type, message) => {
     expect(() => cellType(type, '--type x')).toThrow(message);
   });
+
+  it.each([
+    ['Europe/Berln', 'did you mean Europe/Berlin?'],
+    ['new_york', 'did you mean America/New_York?'],
+    ['', 'such as Europe/Berlin or UTC'],
+  ])('in the zone "%s"', (zone, hint) => {
+    const type = () => cellType(`datetime:iso@${zone}`, '--type x');
+    expect(type).toThrow(expect.objectContaining({ hint }));
+  });
 });
 
 const TOKENS = [
