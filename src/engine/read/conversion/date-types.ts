@@ -1,6 +1,5 @@
-/** The types `date` and `datetime`: what is sent for a point in time, and time zones. */
+/** The types `date` and `datetime`: what is sent for a point in time. */
 import { SOME_ZONE } from '../../model.js';
-import { nearest } from '../../util/nearest.js';
 import {
   type DatePattern,
   datePattern,
@@ -21,6 +20,7 @@ import {
   scratchText,
   type TypeOfColumn,
 } from './type.js';
+import { MINUTE_MS, type OffsetAt, zoneLike, zoneOf } from './zones.js';
 
 const { bytes } = scratch;
 
@@ -232,54 +232,3 @@ export const DATE_TYPES: readonly TypeOfColumn[] = [
     ],
   },
 ];
-
-/**
- * Minutes east of Greenwich at a local time, given in milliseconds as if it were UTC: the first of two if clocks show
- * it twice, null if they skip it.
- */
-type OffsetAt = (local: number) => number | null;
-
-const DAY_MS = 86_400_000;
-const MINUTE_MS = 60_000;
-const MOST_DAYS = 40_000;
-
-/** Null for a name that is not one. Formatting is slow: it is done once for each day. */
-const zoneOf = remembered((name: string): OffsetAt | null => {
-  if (/^(?:UTC|GMT|Z)$/i.test(name)) return () => 0;
-  if (/^[+-](?:[01]\d|2[0-3]):[0-5]\d$/.test(name)) return () => minutesIn(name);
-  const format = formatIn(name);
-  if (format === null) return null;
-  const offsetOf = (ms: number): number => minutesIn(format.format(ms));
-  // Local times are up to a day from UTC.
-  const around = remembered(
-    (day: number) => [offsetOf((day - 1) * DAY_MS), offsetOf((day + 2) * DAY_MS)] as const,
-    MOST_DAYS,
-  );
-  return (local) => {
-    const offsets = around(Math.floor(local / DAY_MS));
-    if (offsets[0] === offsets[1]) return offsets[0];
-    return offsets.find((offset) => offsetOf(local - offset * MINUTE_MS) === offset) ?? null;
-  };
-});
-
-/** The zone that a name most likely means, which may be that of a city alone. */
-function zoneLike(name: string): string | undefined {
-  const zones = Intl.supportedValuesOf('timeZone');
-  const city = `/${name.toLowerCase()}`;
-  return zones.find((zone) => zone.toLowerCase().endsWith(city)) ?? nearest(name, zones);
-}
-
-function formatIn(timeZone: string): Intl.DateTimeFormat | null {
-  try {
-    return new Intl.DateTimeFormat('en-US', { timeZone, timeZoneName: 'longOffset' });
-  } catch {
-    return null;
-  }
-}
-
-/** Of an offset at the end of a text, such as `+05:30` or `-00:44:30`; 0 if there is none. */
-function minutesIn(text: string): number {
-  const [, sign, hours, minutes, seconds] = /([+-])(\d\d):(\d\d):?(\d*)$/.exec(text) ?? [];
-  if (sign === undefined) return 0;
-  return ((Number(hours) * 60 + Number(minutes)) * 60 + Number(seconds)) / (sign === '-' ? -60 : 60);
-}
