@@ -10,15 +10,22 @@ import { columnName, decimalSigns, Is, type Row, SheetRows, textsIn, unescaped, 
 import { Workbook } from './workbook.js';
 import type { Handlers } from './xml.js';
 
+interface SheetOptions {
+  signal?: AbortSignal | undefined;
+  width?: number;
+  /** How many shared strings are read. Default: all. */
+  mostStrings?: number;
+}
+
 /**
  * All rows of a sheet as they come.
- * @throws InputError for a damaged workbook; the signal's reason when aborted
+ * @throws InputError for a damaged workbook, and for a row with a string that is not read; the signal's reason when aborted
  */
 async function* sheetRows(
   file: Pick<InputFile, 'path' | 'location' | 'maxCellBytes'>,
   asked: string | undefined,
   choose: (sheet: SheetChoice) => void,
-  { signal, width }: { signal?: AbortSignal | undefined; width?: number } = {},
+  { signal, width, mostStrings = Number.POSITIVE_INFINITY }: SheetOptions,
 ): AsyncGenerator<Row[]> {
   const workbook = await Workbook.open(file);
   try {
@@ -28,7 +35,11 @@ async function* sheetRows(
       .map(({ name }) => name);
     choose({ name: sheet.name, others: asked === undefined ? others : [] });
     const strings = new SharedStrings(file.maxCellBytes);
-    if (workbook.strings !== undefined) await workbook.readAll(workbook.strings, strings.handlers, signal);
+    if (workbook.strings !== undefined) {
+      for await (const _ of workbook.read(workbook.strings, strings.handlers, signal)) {
+        if (strings.length >= mostStrings) break;
+      }
+    }
     const rows = new SheetRows(workbook, strings, file, width);
     // To its end, where its checksum is compared.
     for await (const _ of workbook.read(sheet.part, rows.handlers, signal)) {
@@ -41,6 +52,8 @@ async function* sheetRows(
 
 /** Rows to examine, including the header. */
 const FIRST_ROWS = 200;
+/** Shared strings for them: most programs write those of the first rows first. If one is missing, all are read. */
+const FIRST_STRINGS = 65_536;
 /** Columns without a name that a header may have beside as many as have one. */
 const MOST_NAMELESS = 256;
 
@@ -50,14 +63,18 @@ export async function sheetTable(
   { sheet: asked, skipLines = 0 }: { sheet?: string | undefined; skipLines?: number | undefined },
 ): Promise<{ sheet: SheetChoice; table: Table }> {
   let sheet!: SheetChoice;
-  const rows: Row[] = [];
   const choose = (chosen: SheetChoice): void => {
     sheet = chosen;
   };
-  for await (const more of sheetRows(file, asked, choose)) {
-    rows.push(...more);
-    if (rows.length >= skipLines + FIRST_ROWS) break;
-  }
+  const beginning = async (options: SheetOptions): Promise<Row[]> => {
+    const rows: Row[] = [];
+    for await (const more of sheetRows(file, asked, choose, options)) {
+      rows.push(...more);
+      if (rows.length >= skipLines + FIRST_ROWS) break;
+    }
+    return rows;
+  };
+  const rows = await beginning({ mostStrings: FIRST_STRINGS }).catch(() => beginning({}));
   if (rows.length === 0) {
     throw new InputError(`the sheet "${sheet.name}" is empty`, {
       file: file.path,
@@ -157,11 +174,15 @@ function adder({ columns, targets, rules }: OpenedInput, batch: RowsBuilder): (r
 }
 
 const MOST_BYTES = 512 * 1024 * 1024;
+/** How many decoded strings are kept. */
+const RECENT = 2048;
 
 /** The strings that the cells of a workbook share, outside of the heap: a sheet may refer to them in any order. */
 class SharedStrings {
   readonly #out = new Output(64 * 1024);
   readonly #ends = new NumberList();
+  readonly #recent: string[] = new Array(RECENT).fill('');
+  readonly #indexes = new Float64Array(RECENT).fill(-1);
   readonly handlers: Handlers;
 
   /** @param maxCell the most UTF-16 code units in a cell */
@@ -182,6 +203,10 @@ class SharedStrings {
     };
   }
 
+  get length(): number {
+    return this.#ends.length;
+  }
+
   #add(text: string): void {
     this.#out.write(text);
     if (this.#out.length > MOST_BYTES) throw new Error('its texts are too large');
@@ -190,8 +215,15 @@ class SharedStrings {
 
   /** @throws Error if there is no such string */
   get(index: number): string {
+    const place = index % RECENT;
+    if (this.#indexes[place] === index) return this.#recent[place]!;
     const end = this.#ends.at(index);
     if (end === undefined) throw new Error(`it has no text number ${index}`);
-    return this.#out.bytes.toString('utf8', this.#ends.at(index - 1) ?? 0, end);
+    const text = this.#out.bytes.toString('utf8', this.#ends.at(index - 1) ?? 0, end);
+    if (text.length < 1024) {
+      this.#recent[place] = text;
+      this.#indexes[place] = index;
+    }
+    return text;
   }
 }

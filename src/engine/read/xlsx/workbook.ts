@@ -95,9 +95,8 @@ export class Workbook {
     }
   }
 
-  /** Reads a whole part. @throws as `read` does */
-  async readAll(part: string, handlers: Handlers, signal?: AbortSignal): Promise<void> {
-    for await (const _ of this.read(part, handlers, signal));
+  async #readAll(part: string, handlers: Handlers): Promise<void> {
+    for await (const _ of this.read(part, handlers));
   }
 
   async #readDirectory(): Promise<void> {
@@ -108,7 +107,7 @@ export class Workbook {
       throw new InputError('is a binary workbook (.xlsb)', { file: this.path, hint });
     }
     const related = await this.#relationsOf(main.part);
-    await this.readAll(main.part, {
+    await this.#readAll(main.part, {
       'x:workbook/x:workbookPr': {
         open: (attribute) => {
           this.from1904 = /^(?:1|true)$/.test(attribute('date1904') ?? '');
@@ -138,7 +137,7 @@ export class Workbook {
     const found: Relation[] = [];
     const file = posix.join(folder, '_rels', `${posix.basename(of)}.rels`);
     if (!this.#entry(file)) return found;
-    await this.readAll(file, {
+    await this.#readAll(file, {
       'rel:Relationships/rel:Relationship': {
         open: (attribute) => {
           const [id = '', type = '', target = ''] = ['Id', 'Type', 'Target'].map(attribute);
@@ -152,7 +151,7 @@ export class Workbook {
 
   async #readForms(part: string): Promise<void> {
     const codes = new Map<number, NumberForm>();
-    await this.readAll(part, {
+    await this.#readAll(part, {
       'x:styleSheet/x:numFmts/x:numFmt': {
         open: (attribute) => {
           codes.set(Number(attribute('numFmtId')), formOfCode(attribute('formatCode') ?? ''));
