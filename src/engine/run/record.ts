@@ -7,7 +7,7 @@ import { RunRequests } from '../model/run-requests.js';
 import { type Kind, MAX_PLAN_AGE_MS, type Summary } from '../model.js';
 import { givenFacts } from '../options/file-facts.js';
 import type { ImportOptions } from '../options.js';
-import { acceptedOf, contentOf, type Scanned, sumRows } from '../plan/plan.js';
+import { contentOf, type Scanned } from '../plan/plan.js';
 import { ITEM_FORMAT_VERSION } from '../read/index.js';
 import { failedCanaries, isCanaryDue } from '../send/next.js';
 import { isWebAddress } from '../service/address.js';
@@ -133,10 +133,16 @@ function supersededBy(
 /**
  * Records that the session ended. If another import took over the lock, the state refuses this.
  * @param failure the error that ended the session early, or null
+ * @param distinct a lower bound for the number of different identifiers of a kind that the run has sent
  * @returns the error to report, or null. After a lost lock, the new error may name who took it over
  * @throws the error of the state if no earlier failure is to be reported (`failureAfter`)
  */
-export async function end(session: Session, summary: Summary, failure: unknown): Promise<unknown> {
+export async function end(
+  session: Session,
+  summary: Summary,
+  failure: unknown,
+  distinct: (kind: Kind) => number,
+): Promise<unknown> {
   const { deps, id, scope, wasFinished, requests } = session;
   const { state, clock } = deps;
   // Nothing is left to send, even if its jobs could not be followed to their ends.
@@ -154,10 +160,7 @@ export async function end(session: Session, summary: Summary, failure: unknown):
   }
   try {
     // Outdated fingerprints and old history. If that fails, the next run deletes them when it ends.
-    for (const kind of summary.kinds) {
-      const files = summary.files.filter((file) => file.kind === kind);
-      await state.known.compact(scope, kind, acceptedOf(sumRows(files.map(({ rows }) => rows))));
-    }
+    for (const kind of summary.kinds) await state.known.compact(scope, kind, distinct(kind));
     await state.history.prune(clock.now() - HISTORY_KEPT_MS);
   } catch (error) {
     // Not reported: the run is recorded as ended, and the advice to resume would be wrong.

@@ -13,8 +13,8 @@ import {
 } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { placeOf, placeText, type RequestRecord, rangesOf } from '../model/requests.js';
-import type { RunRequests } from '../model/run-requests.js';
-import type { Plan, RunStatus, Summary } from '../model.js';
+import { RunRequests } from '../model/run-requests.js';
+import type { Kind, Plan, RunStatus, Summary } from '../model.js';
 import { isShort } from '../service/names.js';
 import { isAcknowledged, isClosed } from '../states.js';
 import { count, sum } from '../util/numbers.js';
@@ -90,8 +90,13 @@ export async function* report(
   };
   const result = { summary, exit: exitOf(ending), failure };
   if (isRecorded) {
+    const distinct = (kind: Kind): number => {
+      const repeats = scanned?.duplicates.get(kind)?.count;
+      const own = requests.all.filter((r) => inputs[r.input]!.kind === kind);
+      return repeats === undefined ? 0 : new RunRequests(own).totals.submitted - repeats;
+    };
     const { plan: _, ...kept } = summary; // the plan quotes cells, which the state must not hold
-    result.failure = await endRun(session, kept, failure);
+    result.failure = await endRun(session, kept, failure, distinct);
   }
   yield { type: 'summary', summary };
   return result;

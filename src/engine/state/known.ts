@@ -116,7 +116,7 @@ export class Known {
   /**
    * Deletes outdated rows, if they are more than a third of all rows. Open sends are not changed. Outdated rows stay
    * outdated, so they are found before the transactions, and others wait only while sends are rewritten.
-   * @param ids about how many ids the rows have, which may save reading all of them
+   * @param ids a lower bound for the number of ids, which may save reading all rows
    */
   async compact(scope: Scope, kind: Kind, ids = 0): Promise<void> {
     const fewest = Math.max(this.#loaded.get(JSON.stringify([scope, kind])) ?? 0, ids);
