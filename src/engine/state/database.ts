@@ -21,11 +21,12 @@ export function sql(texts: readonly string[], ...parts: readonly (Value | Sql)[]
   const append = (text: string): void => {
     made[made.length - 1] += text;
   };
-  for (const [at, part] of parts.entries()) {
+  for (let at = 0; at < parts.length; at++) {
+    const part = parts[at] ?? null;
     if (part instanceof Sql) {
       append(part.texts[0]!);
-      made.push(...part.texts.slice(1));
-      values.push(...part.values);
+      for (let next = 1; next < part.texts.length; next++) made.push(part.texts[next]!);
+      for (const value of part.values) values.push(value);
     } else {
       made.push('');
       values.push(part);
@@ -118,6 +119,7 @@ export const STORED = {
   job: ['jobs', 'record', OBJECT, 'job'],
   rejects: ['rejects', 'record', OBJECT, 'run'],
   mark: ['rejects', 'mark', OBJECT, 'run'],
+  lines: ['history', 'lines', /^\[[[\]]/, 'run'],
   cellKeys: ['fingerprints', 'keys', /^\[["\]]/, 'batch'],
   companies: ['scopes', 'companies_types', /^\[[[\]]/, 'account'],
   users: ['scopes', 'users_types', /^\[[[\]]/, 'account'],

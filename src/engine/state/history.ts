@@ -1,14 +1,13 @@
 /**
  * Stores which rows each request had, and which rows were rejected. From these, the outcome of a row and the
  * history of a profile are found (contract §1 `history`). Identifiers are the first six bytes of keyed hashes, and lines
- * are deflated as their differences: a few bytes for a request of a CSV, whose lines follow each other. Unchanged rows
+ * are stored as their differences: a few bytes for a request of a CSV, whose lines follow each other. Unchanged rows
  * are not stored: a nightly import may have a million of them.
  */
-import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { bytesOf, hashesOf } from '../fingerprints/tables.js';
 import type { Kind } from '../model.js';
 import { type Access, idOf, type Scope } from './access.js';
-import { insertInto, sql, type Transaction } from './database.js';
+import { insertInto, STORED, sql, storedJson, type Transaction } from './database.js';
 
 /** How long rows are kept: 90 days, in milliseconds. */
 export const HISTORY_KEPT_MS = 90 * 24 * 3_600_000;
@@ -58,7 +57,7 @@ export interface HistoryEntry {
 }
 
 type EntryRow = Pick<HistoryEntry, 'at' | 'run' | 'seq' | 'job_id' | 'note'> &
-  HistoryEntry['scope'] & { what: number; ids: Uint8Array; lines: Uint8Array | null };
+  HistoryEntry['scope'] & { what: number; ids: Uint8Array; lines: string | null };
 
 export class History {
   constructor(
@@ -77,7 +76,7 @@ export class History {
         ORDER BY at DESC, coalesce(began, send) DESC, seq DESC, what DESC`,
     );
     return rows.flatMap(({ what, ids, lines, account, region, ...rest }) => {
-      const all = lines === null ? [] : unpackLines(lines);
+      const all = lines === null ? [] : unpackLines(lines, rest.run ?? 'identify');
       // None if its bytes are those of two neighbors.
       const places = [...unpackIds(ids).entries()].filter(([, id]) => id === shortId(hash));
       return places
@@ -200,30 +199,31 @@ function unpackIds(packed: Uint8Array): BigUint64Array {
   return hashesOf(bytes);
 }
 
-/** Packs for each input: its index, its number of lines, and how far each line is from the one before. */
-function packLines(inputs: readonly InputLines[]): Uint8Array {
-  const numbers = new Float64Array(inputs.reduce((sum, { lines }) => sum + 2 + lines.length, 0));
-  let at = 0;
-  for (const { input, lines } of inputs) {
-    numbers[at++] = input;
-    numbers[at++] = lines.length;
-    for (let row = 0; row < lines.length; row++) numbers[at++] = lines[row]! - (lines[row - 1] ?? 0);
-  }
-  return deflateRawSync(numbers, { level: 3 });
+/** Packs for each input: its index, and by how much each line is after the one before, with how often in a row. */
+function packLines(inputs: readonly InputLines[]): string {
+  const packed = inputs.map(({ input, lines }) => {
+    const runs = [input];
+    for (let row = 0; row < lines.length; row++) {
+      const step = lines[row]! - (lines[row - 1] ?? 0);
+      if (runs.length > 1 && runs.at(-2) === step) runs[runs.length - 1]!++;
+      else runs.push(step, 1);
+    }
+    return runs;
+  });
+  return JSON.stringify(packed);
 }
 
 /** Reverses `packLines`: the input and line of each row. */
-function unpackLines(packed: Uint8Array): { input: number; line: number }[] {
-  const numbers = new Float64Array(Uint8Array.from(inflateRawSync(packed)).buffer);
-  const rows: { input: number; line: number }[] = [];
-  for (let at = 0; at < numbers.length; ) {
-    const [input, count] = [numbers[at]!, numbers[at + 1]!];
-    const end = at + 2 + count;
-    for (let line = 0, row = at + 2; row < end; row++) {
-      line += numbers[row]!;
-      rows.push({ input, line });
+function unpackLines(packed: string, run: string): { input: number; line: number }[] {
+  return storedJson<number[][]>(packed, STORED.lines, run).flatMap(([input, ...runs]) => {
+    const rows: { input: number; line: number }[] = [];
+    let line = 0;
+    for (let at = 0; at < runs.length; at += 2) {
+      for (let left = runs[at + 1]!; left > 0; left--) {
+        line += runs[at]!;
+        rows.push({ input: input!, line });
+      }
     }
-    at = end;
-  }
-  return rows;
+    return rows;
+  });
 }
