@@ -64,7 +64,8 @@ export function select(batch: ItemBatch, ranges: readonly Range[]): ItemBatch {
   const count = ranges.reduce((sum, [from, to]) => sum + to - from, 0);
   const bytes = ranges.reduce((sum, [from, to]) => sum + startOf(batch, to) - startOf(batch, from), 0);
   const columns = emptyColumns(count);
-  const [items, ends] = [new Uint8Array(bytes), new Uint32Array(count)];
+  const items = new Uint8Array(Buffer.allocUnsafeSlow(bytes).buffer); // not filled with zeros first
+  const ends = new Uint32Array(count);
   let at = 0;
   let end = 0;
   for (const [from, to] of ranges) {

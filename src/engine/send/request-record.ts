@@ -2,7 +2,7 @@
  * The record of a request: made for a new one, and checked and updated before an earlier or planned one is sent. Leaves
  * out rows whose ids were sent later: nothing older may overwrite newer data (contract §4 "A retry never overtakes").
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { InputError } from '../errors.js';
 import type { ImportEvent } from '../events.js';
 import { placeOf, placeText, type RequestRecord } from '../model/requests.js';
@@ -93,7 +93,7 @@ const MADE = new WeakMap<Chunk, ReturnType<typeof serialize> & { digest: string 
 
 function made(chunk: Chunk) {
   const serialized = serialize(chunk);
-  return { ...serialized, digest: createHash('sha256').update(serialized.body).digest('hex') };
+  return { ...serialized, digest: hash('sha256', serialized.body) };
 }
 
 /**

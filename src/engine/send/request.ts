@@ -71,6 +71,12 @@ export type Outcome =
   | { type: 'stopped' };
 
 const NOT_SENT = 'stopped before it was sent';
+/** Loaded once the first request was sent, which then does not wait for the schemas of replies. */
+let answers: Promise<typeof import('../service/answer.js')> | undefined;
+const readingAnswers = () => {
+  answers ??= import('../service/answer.js');
+  return answers;
+};
 /** The service has not answered, and no further attempt is made. */
 const STOPPED = { do: 'end' } as const;
 
@@ -105,14 +111,18 @@ export async function sendRequest(
     record.reason = unknown;
     if (unknown !== null) record.possibleDuplicate ??= unknown;
     await deps.commit();
+    const ending = new AbortController();
+    const endsWith = (signal: AbortSignal): (() => void) => {
+      const end = (): void => ending.abort(signal.reason);
+      signal.addEventListener('abort', end);
+      if (signal.aborted) end();
+      return () => signal.removeEventListener('abort', end);
+    };
+    const isOver = endsWith(abort);
     // Until it is written, `stop` ends it, too: a proxy may take long for a connection.
-    const early = new AbortController();
-    const onStop = (): void => early.abort(stop.reason);
-    const begins = (): void => stop.removeEventListener('abort', onStop);
-    stop.addEventListener('abort', onStop);
-    if (stop.aborted) onStop();
+    const begins = endsWith(stop);
     try {
-      answer = await deps.submit(AbortSignal.any([abort, early.signal]), begins);
+      answer = await deps.submit(ending.signal, begins);
     } catch (error) {
       if (abort.aborted) {
         unknown ??= 'interrupted while it was sent';
@@ -126,11 +136,11 @@ export async function sendRequest(
       throw error;
     } finally {
       begins();
+      isOver();
     }
     // There was no connection, so it was not sent a second time.
     if (answer.type === 'unsent') record.possibleDuplicate = possibleDuplicate;
-    // Loaded after the first request was sent, which then does not wait for the schemas of replies.
-    const { classify } = await import('../service/answer.js');
+    const { classify } = await readingAnswers();
     const decision = classify(answer, deps.clock.now(), deps.expected);
     if (decision.do === 'retry' && decision.maybeSent) unknown = decision.reason;
     return decision;

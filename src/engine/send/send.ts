@@ -83,8 +83,8 @@ class Sender implements Limits {
       mostItems: () => this.items,
       tooLarge: (refused) => this.#lower(refused),
     };
-    // Each request in flight listens to it.
-    setMaxListeners(0, this.#deps.stop);
+    // Each request in flight listens to them.
+    setMaxListeners(0, this.#deps.stop, deps.abort);
   }
 
   get #isCanaryDue(): boolean {

@@ -2,7 +2,7 @@
  * Recognizes replies that belong to an earlier request (contract §4): a broken proxy may deliver a reply
  * twice, and the second one would be read as the answer to the next request.
  */
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { isObject } from '../util/json-object.js';
 import { isSuccess, oneLine, parseJson, type Reply } from './reply.js';
 
@@ -79,7 +79,7 @@ export class EarlierReplies {
 function identityOf(reply: Reply, jobId: string | null): string {
   const { status, requestId, body } = reply;
   const parts = isSuccess(reply) ? [jobId, requestId ?? body, requestId === null] : [status, requestId, body];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+  return hash('sha256', JSON.stringify(parts), 'base64');
 }
 
 function jobIdOf(reply: Reply): string | null {

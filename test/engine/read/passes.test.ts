@@ -381,7 +381,7 @@ describe('the build', () => {
     it('and of a file that ends earlier, once it has ended', async () => {
       const opened = await open(file('a.csv', `company_id\n${'c-1234567\n'.repeat(30_000)}`));
       const scan = await scanned(opened, {});
-      const planned = { ...scan, marks: [...scan.marks, 'another block'] };
+      const planned = { ...scan, marks: [...scan.marks, 0] };
       const options = { hashKey: KEY, pool: HERE, planned };
       await expect(collected(buildItems(opened, scan.schema, options))).rejects.toThrow('a.csv: changed');
     });
