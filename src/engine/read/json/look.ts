@@ -19,12 +19,14 @@ const INTEGER = 1;
 const DECIMAL = 2;
 const BOOLEAN = 3;
 export const NULL = 4;
+/** A text with escapes of characters that `JSON.stringify` writes as they are (`copyPlain`). */
+export const UNESCAPED = 5;
 /** Only parsing tells whether these are valid. */
-export const NESTED = 5;
-/** A text with an escape that `JSON.stringify` may write in another way. */
-export const ESCAPED = 6;
+export const NESTED = 6;
+/** A text with another escape that `JSON.stringify` may write in another way. */
+export const ESCAPED = 7;
 /** A number that may be written in another way than `String` would. */
-export const SPELLED = 7;
+export const SPELLED = 8;
 
 /** What the last `look` found. One object, because each value has its own. */
 export const seen = {

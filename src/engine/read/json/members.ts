@@ -1,6 +1,7 @@
 /** The members of a JSON object, one after another, as its text has them. */
 import type { Rows } from '../rows.js';
-import { BACKSLASH, CLOSE_BRACE, COMMA, OPEN_BRACE, QUOTE, skipText, viewOf } from '../text/bytes.js';
+import { BACKSLASH, CLOSE_BRACE, COMMA, copy, OPEN_BRACE, QUOTE, skipText, viewOf } from '../text/bytes.js';
+import { copyPlain, escaped, KEPT, OTHER } from './escapes.js';
 import {
   COLON,
   ESCAPED,
@@ -14,13 +15,10 @@ import {
   seen,
   skipSpace,
   TEXT,
+  UNESCAPED,
 } from './look.js';
 import { isWhole, JSON_TYPES, jsonString, jsonTypeOf, lossIn } from './text.js';
 
-/** What follows a backslash in the escapes that `JSON.stringify` writes like this, too. */
-const IS_PLAIN = Uint8Array.from({ length: 256 }, (_, byte) =>
-  '"\\bfnrt'.includes(String.fromCharCode(byte)) ? 1 : 0,
-);
 /** Why the end of an object or of a value was not reached: the text ends before it, or is not JSON. */
 export const ENDS = -1;
 export const BROKEN = -2;
@@ -49,9 +47,9 @@ export class Members {
   names = 0;
   #at = 0;
   #isFirst = true;
-  /** Of the text that was read last: whether it has escapes, and whether some may be written in another way. */
+  /** Of the text that was read last: whether it has escapes, and its kind. */
   #isEscaped = false;
-  #isRespelled = false;
+  #textKind = TEXT;
   #isNameEscaped = false;
   #text: string | null = null;
   #parsed: unknown;
@@ -113,7 +111,7 @@ export class Members {
     const first = bytes[start]!;
     if (first === QUOTE) {
       const close = this.#textEnd(start, until);
-      this.taken(start, close < 0 ? close : close + 1, this.#isRespelled ? ESCAPED : TEXT);
+      this.taken(start, close < 0 ? close : close + 1, this.#textKind);
     } else if (isScalar(first)) {
       const end = scalarEnd(bytes, start, until);
       this.taken(start, end, scalarKind(bytes, start, end));
@@ -138,14 +136,17 @@ export class Members {
   #textEnd(open: number, end: number): number {
     const { bytes } = this;
     const view = this.view;
-    this.#isEscaped = this.#isRespelled = false;
+    this.#isEscaped = false;
+    this.#textKind = TEXT;
     for (let at = skipText(view, open + 1, end); at < end; at = skipText(view, at + 1, end)) {
       const byte = bytes[at]!;
       if (byte === QUOTE) return at;
       if (byte < 0x20) return BROKEN;
       if (byte !== BACKSLASH) continue;
       this.#isEscaped = true;
-      if (IS_PLAIN[bytes[++at]!] !== 1) this.#isRespelled = true;
+      const code = escaped(bytes, ++at);
+      if (code === OTHER) this.#textKind = ESCAPED;
+      else if (code !== KEPT && this.#textKind === TEXT) this.#textKind = UNESCAPED;
     }
     return ENDS;
   }
@@ -163,7 +164,7 @@ export class Members {
 
   /** Finds the type of the value. @throws SyntaxError for one that is not valid JSON */
   parse(): void {
-    if (this.kind < NESTED) this.type = this.kind;
+    if (this.kind < NESTED) this.type = this.kind === UNESCAPED ? TEXT : this.kind;
     else this.set(JSON.parse(this.text));
   }
 
@@ -181,12 +182,18 @@ export class Members {
     return this.#parsed;
   }
 
-  /** How the value is sent; null if it is as written. */
+  /** How the value is sent; null if it is what `copyTo` copies. */
   sent(): string | null {
     if (this.kind < NESTED && !this.#isChanged) return null;
     const value = this.#parsed;
     this.#json ??= typeof value === 'string' ? jsonString(value) : JSON.stringify(value);
     return this.#json === this.text ? null : this.#json;
+  }
+
+  /** Copies the value, for which there must be room for as many bytes as it has. @returns the offset after it */
+  copyTo(to: DataView, at: number): number {
+    if (this.kind === UNESCAPED) return copyPlain(this, to, at);
+    return copy(this.view, this.start, this.end, to, at);
   }
 
   /** What would be lost of the value; null if nothing. A whole number that is an identifier is sent as it is written. */

@@ -247,7 +247,7 @@ export class JsonWriter implements RowWriter {
     out.reserve(text.length + value.end - value.start);
     out.length = writeFixed(text, out.view, out.length);
     if (json !== null) out.write(json);
-    else out.length = copy(value.view, value.start, value.end, out.view, out.length);
+    else out.length = value.copyTo(out.view, out.length);
   }
 }
 

@@ -46,6 +46,41 @@ it('plan and items are the same', async () => {
   );
 });
 
+const unit = fc.oneof(
+  fc.constantFrom(...'"\\/\b\n\u0000\u007f\u0080\u07ff\u0800\uffff\ud83d\ude00aé株😀'.split('')),
+  fc.integer({ max: 0xffff, min: 0 }).map((code) => String.fromCharCode(code)),
+);
+const SPELLINGS = [
+  (text: string) => JSON.stringify(text).slice(1, -1),
+  (text: string) => `\\u${text.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  (text: string) => `\\u${text.charCodeAt(0).toString(16).padStart(4, '0').toUpperCase()}`,
+  (text: string) => (text === '/' ? '\\/' : JSON.stringify(text).slice(1, -1)),
+];
+
+it('a text is sent as JSON.stringify writes it, however its characters are written', async () => {
+  const spelled = fc.tuple(unit, fc.constantFrom(...SPELLINGS));
+  const texts = fc.array(fc.array(spelled, { maxLength: 12 }), { minLength: 1, maxLength: 20 });
+  await fc.assert(
+    fc.asyncProperty(texts, async (rows) => {
+      const values = rows.map((units) => units.map(([text]) => text).join(''));
+      const lines = rows.map((units) => units.map(([text, spell]) => spell(text)).join(''));
+      const { texts, reasons } = await readText(
+        'a.ndjson',
+        lines.map((line, row) => `{"company_id":"c${row}","a":"${line}"}\n`).join(''),
+      );
+      expect(texts).toEqual(
+        values.flatMap((value, row) =>
+          Buffer.from(value).toString() === value
+            ? [JSON.stringify({ company_id: `c${row}`, metadata: { a: value } })]
+            : [],
+        ),
+      );
+      expect(reasons).toHaveLength(rows.length - texts.length);
+    }),
+    { numRuns: times(50) },
+  );
+});
+
 it('users: their companies are told apart from none', async () => {
   const { items } = await read('input/users-body.json');
   expect(items).toContainEqual({ user_id: 'u2' });
