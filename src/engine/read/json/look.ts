@@ -105,7 +105,7 @@ export const isScalar = (byte: number): boolean =>
 export const isPunctuation = (byte: number): boolean =>
   byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET;
 
-/** The kind of a number or word. */
+/** The kind of a number or word. A number of many digits is compared with how it is printed. */
 export function scalarKind(bytes: Buffer, start: number, end: number): number {
   const first = bytes[start]!;
   if (first === 0x74 || first === 0x66 || first === 0x6e) {
@@ -121,10 +121,15 @@ export function scalarKind(bytes: Buffer, start: number, end: number): number {
     if (byte !== POINT || point > 0) return SPELLED;
     point = at;
   }
-  if (end === from || end - from > EXACT_DIGITS) return SPELLED;
+  if (end === from) return SPELLED;
   const isZero = bytes[from] === ZERO;
-  if (point === 0) return isZero && (end - from > 1 || from > start) ? SPELLED : INTEGER;
+  if (point === 0) {
+    if (isZero && (end - from > 1 || from > start)) return SPELLED;
+  } else if (point === from || bytes[end - 1] === ZERO || point === end - 1) return SPELLED;
   // A double below a millionth is printed with an exponent.
-  if (point === from || bytes[end - 1] === ZERO || point === end - 1) return SPELLED;
-  return isZero && (point > from + 1 || bytes[point + 1] === ZERO) ? SPELLED : DECIMAL;
+  else if (isZero && (point > from + 1 || bytes[point + 1] === ZERO)) return SPELLED;
+  const kind = point === 0 ? INTEGER : DECIMAL;
+  if (end - from <= EXACT_DIGITS) return kind;
+  const text = bytes.toString('latin1', start, end);
+  return String(Number(text)) === text ? kind : SPELLED;
 }
