@@ -14,13 +14,7 @@ const WORDS = words(
 );
 const FORMS = ['GmbH', 'Inc.', 'Ltd', 'S.A.', 'AB', 'Holdings, LLC'];
 const INDUSTRIES = ['Software', 'Health Care Equipment', 'Building Products', 'Retail, Online', 'Logistics'];
-const CITIES = [
-  'Saint Paul, Minnesota',
-  'Göteborg, Sweden',
-  'Milwaukee, Wisconsin',
-  'Zürich',
-  'Osaka, Japan',
-];
+const CITIES = 'Saint Paul, Minnesota|Göteborg, Sweden|Milwaukee, Wisconsin|Zürich|Osaka, Japan'.split('|');
 const TIERS = ['free', 'starter', 'growth', 'enterprise'];
 
 /** mulberry32: small, fast and the same everywhere. */
@@ -61,13 +55,27 @@ const cell = (value) => {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 };
 
+const lines = (write) => ({ head: '', item: (r) => `${write(r)}\n`, tail: '' });
+const changed = (of) =>
+  lines((r) => JSON.stringify(r, (key, value) => (/^$|_id/.test(key) ? value : of(value, r, key.length))));
+const unicode = (other) => `\\u${other.charCodeAt(0).toString(16).padStart(4, '0')}`;
+
 const FORMATS = {
   csv: {
     head: `${COLUMNS.join(',')}\n`,
     item: (r) => `${COLUMNS.map((c) => cell(r[c])).join(',')}\n`,
     tail: '',
   },
-  ndjson: { head: '', item: (r) => `${JSON.stringify(r)}\n`, tail: '' },
+  ndjson: lines(JSON.stringify),
+  'integers.ndjson': changed((_, r, other) => r.employees * other),
+  '17-digits.ndjson': changed((_, r, other) => r.annual_revenue / Math.sqrt(other + 0.7)),
+  'escapes.ndjson': changed((value) => (typeof value === 'string' ? `${value}\n"` : value)),
+  // As `json.dumps` of Python.
+  'python.ndjson': lines((r) =>
+    JSON.stringify(r, null, 1)
+      .replace(/\n ?/g, ' ')
+      .replace(/[^ -~]/g, unicode),
+  ),
   json: { head: '[', item: (r, first) => `${first ? '\n' : ',\n'}${JSON.stringify(r)}`, tail: '\n]\n' },
 };
 

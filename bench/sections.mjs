@@ -46,16 +46,15 @@ const beside = (first, second, make) => ({
   }),
 });
 
+const asking =
+  ({ script = PROFILES }, ...words) =>
+  () =>
+    node(script, words);
+
 /** What two builds are compared in: this checkout, and another one that is built too. */
 const COMPARED = {
-  '--version':
-    ({ script }) =>
-    () =>
-      node(script, ['--version']),
-  '--help':
-    ({ script }) =>
-    () =>
-      node(script, ['--help']),
+  '--version': (given) => asking(given, '--version'),
+  '--help': (given) => asking(given, '--help'),
   'import of 12 rows': (given) => importOnce(FEW, ['--no-wait'], { ...given, rows: 12 }),
   'CSV: plan': (given, csv) => importOnce(csv, PLAN, given),
   'CSV: plan and send': (given, csv) => importOnce(csv, FAST, given),
@@ -75,9 +74,9 @@ const TABLE = {
     time: milliseconds,
     cases: () => ({
       'node -e 0': () => node('-e', ['0']),
-      'profiles --version': () => node(PROFILES, ['--version']),
-      'profiles --help': () => node(PROFILES, ['--help']),
-      'profiles lookups --help': () => node(PROFILES, ['lookups', '--help']),
+      'profiles --version': asking({}, '--version'),
+      'profiles --help': asking({}, '--help'),
+      'profiles lookups --help': asking({}, 'lookups', '--help'),
     }),
   },
   'first-request': {
@@ -128,6 +127,16 @@ const TABLE = {
         ...both('JSON Lines', lines, { rows, url }),
         ...both('JSON array', await input('json', rows), { rows, url }),
       };
+    },
+  },
+  spellings: {
+    title: 'JSON Lines, by how values are written',
+    onRequest: true,
+    cases: async ({ rows, url }) => {
+      const cases = { [PARSER]: reading(PARSER, await input('csv', rows), rows) };
+      for (const how of ['integers', '17-digits', 'escapes', 'python'])
+        cases[how] = importOnce(await input(`${how}.ndjson`, rows), FAST, { rows, url });
+      return cases;
     },
   },
   columnar: { title: 'Parquet', onRequest: true, ...beside('CSV', 'Parquet', parquet) },

@@ -62,13 +62,7 @@ async function rehearse(flags, work) {
 
 const page = () => {
   const faults = ['fail-job:nth=8', '503:nth=10,retry-after=1', '503:nth=11,retry-after=1'];
-  const flags = [
-    '--page-port',
-    '0',
-    '--rows-per-second',
-    '4000',
-    ...faults.flatMap((one) => ['--fault', one]),
-  ];
+  const flags = [...list('--page-port,0,--rows-per-second,4000'), ...faults.map((one) => `--fault=${one}`)];
   return rehearse(flags, async ({ addresses, importFiles, open }) => {
     const { base_url, lookup_base_url, page_url } = addresses;
     const variables = { PROFILES_BASE_URL: base_url, PROFILES_LOOKUP_BASE_URL: lookup_base_url };

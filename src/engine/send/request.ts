@@ -71,14 +71,16 @@ export type Outcome =
   | { type: 'stopped' };
 
 const NOT_SENT = 'stopped before it was sent';
-/** Loaded once the first request was sent, which then does not wait for the schemas of replies. */
-let answers: Promise<typeof import('../service/answer.js')> | undefined;
-const readingAnswers = () => {
-  answers ??= import('../service/answer.js');
-  return answers;
-};
 /** The service has not answered, and no further attempt is made. */
 const STOPPED = { do: 'end' } as const;
+
+let answers: Promise<typeof import('../service/answer.js')> | undefined;
+
+/** Loaded once the first request was sent, which then does not wait for the schemas of replies. */
+function readingAnswers(): NonNullable<typeof answers> {
+  answers ??= import('../service/answer.js');
+  return answers;
+}
 
 /**
  * Sends one request until it is acknowledged, refused, or given up. Before and after each attempt, its record
