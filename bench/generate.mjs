@@ -56,8 +56,9 @@ const cell = (value) => {
 };
 
 const lines = (write) => ({ head: '', item: (r) => `${write(r)}\n`, tail: '' });
-const changed = (of) =>
-  lines((r) => JSON.stringify(r, (key, value) => (/^$|_id/.test(key) ? value : of(value, r, key.length))));
+const change = (type, of) => (key, value) =>
+  typeof value === type && key !== 'company_id' ? of(value) : value;
+const changed = (type, of) => lines((r) => JSON.stringify(r, change(type, of)));
 const unicode = (other) => `\\u${other.charCodeAt(0).toString(16).padStart(4, '0')}`;
 
 const FORMATS = {
@@ -67,9 +68,9 @@ const FORMATS = {
     tail: '',
   },
   ndjson: lines(JSON.stringify),
-  'integers.ndjson': changed((_, r, other) => r.employees * other),
-  '17-digits.ndjson': changed((_, r, other) => r.annual_revenue / Math.sqrt(other + 0.7)),
-  'escapes.ndjson': changed((value) => (typeof value === 'string' ? `${value}\n"` : value)),
+  'integers.ndjson': changed('number', Math.round),
+  '17-digits.ndjson': changed('number', (value) => value * Math.PI),
+  'escapes.ndjson': changed('string', (value) => `${value}\n"`),
   // As `json.dumps` of Python.
   'python.ndjson': lines((r) =>
     JSON.stringify(r, null, 1)
