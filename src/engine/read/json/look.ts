@@ -131,5 +131,5 @@ export function scalarKind(bytes: Buffer, start: number, end: number): number {
   const kind = point === 0 ? INTEGER : DECIMAL;
   if (end - from <= EXACT_DIGITS) return kind;
   const text = bytes.toString('latin1', start, end);
-  return String(Number(text)) === text ? kind : SPELLED;
+  return JSON.stringify(Number(text)) === text ? kind : SPELLED; // `String` would remember it, which takes longer
 }
