@@ -79,12 +79,13 @@ class Sender implements Limits {
       totals: new Totals(deps.requests),
       emit: (event) => this.events.push(event),
       stop: AbortSignal.any([deps.stop, this.#halt.signal]),
+      abort: AbortSignal.any([deps.abort]),
       isMoreToCome: () => this.#flights.size > 1 && this.#flights.size < this.#now.options.concurrency,
       mostItems: () => this.items,
       tooLarge: (refused) => this.#lower(refused),
     };
-    // Each request in flight listens to them.
-    setMaxListeners(0, this.#deps.stop, deps.abort);
+    // Each request in flight listens to them. They are its own: those of a program keep their limits.
+    setMaxListeners(0, this.#deps.stop, this.#deps.abort);
   }
 
   get #isCanaryDue(): boolean {

@@ -22,7 +22,7 @@ export function sql(texts: readonly string[], ...parts: readonly (Value | Sql)[]
     made[made.length - 1] += text;
   };
   for (let at = 0; at < parts.length; at++) {
-    const part = parts[at] ?? null;
+    const part = parts[at]!;
     if (part instanceof Sql) {
       append(part.texts[0]!);
       for (let next = 1; next < part.texts.length; next++) made.push(part.texts[next]!);

@@ -4,6 +4,7 @@
  * are stored as their differences: a few bytes for a request of a CSV, whose lines follow each other. Unchanged rows
  * are not stored: a nightly import may have a million of them.
  */
+import { deflateSync, inflateSync } from 'node:zlib';
 import { bytesOf, hashesOf } from '../fingerprints/tables.js';
 import type { Kind } from '../model.js';
 import { type Access, idOf, type Scope } from './access.js';
@@ -57,7 +58,7 @@ export interface HistoryEntry {
 }
 
 type EntryRow = Pick<HistoryEntry, 'at' | 'run' | 'seq' | 'job_id' | 'note'> &
-  HistoryEntry['scope'] & { what: number; ids: Uint8Array; lines: string | null };
+  HistoryEntry['scope'] & { what: number; ids: Uint8Array; lines: Uint8Array | null };
 
 export class History {
   constructor(
@@ -199,8 +200,13 @@ function unpackIds(packed: Uint8Array): BigUint64Array {
   return hashesOf(bytes);
 }
 
+/** More characters than this are deflated, as those of a file whose rows have many lines. */
+const MOST_PLAIN = 200;
+/** The first byte of what `deflateSync` gives; that of JSON is a bracket. */
+const DEFLATED = 0x78;
+
 /** Packs for each input: its index, and by how much each line is after the one before, with how often in a row. */
-function packLines(inputs: readonly InputLines[]): string {
+function packLines(inputs: readonly InputLines[]): Uint8Array {
   const packed = inputs.map(({ input, lines }) => {
     const runs = [input];
     for (let row = 0; row < lines.length; row++) {
@@ -210,12 +216,14 @@ function packLines(inputs: readonly InputLines[]): string {
     }
     return runs;
   });
-  return JSON.stringify(packed);
+  const text = Buffer.from(JSON.stringify(packed));
+  return text.length > MOST_PLAIN ? deflateSync(text) : text;
 }
 
 /** Reverses `packLines`: the input and line of each row. */
-function unpackLines(packed: string, run: string): { input: number; line: number }[] {
-  return storedJson<number[][]>(packed, STORED.lines, run).flatMap(([input, ...runs]) => {
+function unpackLines(packed: Uint8Array, run: string): { input: number; line: number }[] {
+  const text = packed[0] === DEFLATED ? inflateSync(packed) : Buffer.from(packed);
+  return storedJson<number[][]>(text.toString(), STORED.lines, run).flatMap(([input, ...runs]) => {
     const rows: { input: number; line: number }[] = [];
     let line = 0;
     for (let at = 0; at < runs.length; at += 2) {

@@ -126,8 +126,8 @@ const TABLES = [
     made_at BIGINT NOT NULL
   );`,
   /**
-   * Rows that a request sent or left out, or that a plan rejected: 6 bytes of the hash of each id, and the lines
-   * (JSON). Written with the intent to send, and by the plan. Deleted with its run, and when it is older than the time to
+   * Rows that a request sent or left out, or that a plan rejected: 6 bytes of the hash of each id, and the lines.
+   * Written with the intent to send, and by the plan. Deleted with its run, and when it is older than the time to
    * keep.
    */
   `CREATE TABLE history (
@@ -140,8 +140,8 @@ const TABLES = [
     send BIGINT,
     job_id TEXT,
     note TEXT,
-    lines TEXT,
-    ids BYTEA NOT NULL
+    ids BYTEA NOT NULL,
+    lines BYTEA
   );
   CREATE INDEX history_by_time ON history (at);
   CREATE INDEX history_by_request ON history (run, seq) WHERE run IS NOT NULL;

@@ -83,6 +83,7 @@ describe('state check', () => {
     ['rejects.record', ['import bad.rejects.csv --dry-run']],
     ['fingerprints.keys', ['import changed.csv --changed-only -o track_keys=true --dry-run']],
     ['scopes.companies_types', ['import c.csv']],
+    ['history.lines', ['history company c1']],
   ])('damaged JSON in %s is named, and is no bug', async (column, commands) => {
     writeFileSync(join(cwd, 'bad.csv'), 'company_id,name\nc4,D\n,E\n');
     writeFileSync(join(cwd, 'changed.csv'), 'company_id,name\nc1,changed\n');

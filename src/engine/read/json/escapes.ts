@@ -28,13 +28,13 @@ export function escaped(bytes: Uint8Array, at: number): number {
   if (byte === SLASH) return SLASH;
   if (byte !== U) return OTHER;
   let code = 0;
-  // One that is no digit makes the code negative.
+  // A byte that is no digit makes the code negative.
   for (let next = at + 1; next <= at + 4; next++) code = (code << 4) | DIGIT[bytes[next]!]!;
   return code < 0x80 || (code >= 0xd800 && code < 0xe000) ? OTHER : code;
 }
 
 /** Copies a text without `OTHER` escapes as `JSON.stringify` would write it. @returns the offset after the copy */
-export function copyPlain(
+export function copyDecoded(
   { bytes, view, start, end }: { bytes: Uint8Array; view: DataView; start: number; end: number },
   to: DataView,
   at: number,

@@ -13,14 +13,14 @@ export const CLOSE_BRACKET = 0x5d;
 /** Any number with this many digits is exact in a double. */
 const EXACT_DIGITS = 15;
 
-/** What a value is. The first are valid JSON, written as `JSON.stringify` would, and numbered like `JSON_TYPES`. */
+/** What a value is. The first five are valid JSON, written as `JSON.stringify` would, and numbered like `JSON_TYPES`. */
 export const TEXT = 0;
 const INTEGER = 1;
 const DECIMAL = 2;
 const BOOLEAN = 3;
 export const NULL = 4;
-/** A text with escapes of characters that `JSON.stringify` writes as they are (`copyPlain`). */
-export const UNESCAPED = 5;
+/** A text with escapes only of characters that `JSON.stringify` writes as they are: valid, too (`copyDecoded`). */
+export const DECODED = 5;
 /** Only parsing tells whether these are valid. */
 export const NESTED = 6;
 /** A text with another escape that `JSON.stringify` may write in another way. */
@@ -105,7 +105,7 @@ export const isScalar = (byte: number): boolean =>
 export const isPunctuation = (byte: number): boolean =>
   byte === COMMA || byte === CLOSE_BRACE || byte === CLOSE_BRACKET;
 
-/** The kind of a number or word. A number of many digits is compared with how it is printed. */
+/** The kind of a number or word. A number that may be printed in another way is compared with how it is. */
 export function scalarKind(bytes: Buffer, start: number, end: number): number {
   const first = bytes[start]!;
   if (first === 0x74 || first === 0x66 || first === 0x6e) {
@@ -123,13 +123,15 @@ export function scalarKind(bytes: Buffer, start: number, end: number): number {
   }
   if (end === from) return SPELLED;
   const isZero = bytes[from] === ZERO;
-  if (point === 0) {
-    if (isZero && (end - from > 1 || from > start)) return SPELLED;
-  } else if (point === from || bytes[end - 1] === ZERO || point === end - 1) return SPELLED;
-  // A double below a millionth is printed with an exponent.
-  else if (isZero && (point > from + 1 || bytes[point + 1] === ZERO)) return SPELLED;
+  const isWritten =
+    point === 0
+      ? !isZero || (end === from + 1 && from === start)
+      : point > from && point < end - 1 && bytes[end - 1] !== ZERO && (!isZero || point === from + 1);
+  if (!isWritten) return SPELLED;
   const kind = point === 0 ? INTEGER : DECIMAL;
-  if (end - from <= EXACT_DIGITS) return kind;
+  // A double below a millionth is printed with an exponent.
+  const isSmall = isZero && bytes[point + 1] === ZERO && point > 0;
+  if (end - from <= EXACT_DIGITS && !isSmall) return kind;
   const text = bytes.toString('latin1', start, end);
   return JSON.stringify(Number(text)) === text ? kind : SPELLED; // `String` would remember it, which takes longer
 }

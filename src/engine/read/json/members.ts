@@ -1,9 +1,10 @@
 /** The members of a JSON object, one after another, as its text has them. */
 import type { Rows } from '../rows.js';
 import { BACKSLASH, CLOSE_BRACE, COMMA, copy, OPEN_BRACE, QUOTE, skipText, viewOf } from '../text/bytes.js';
-import { copyPlain, escaped, KEPT, OTHER } from './escapes.js';
+import { copyDecoded, escaped, KEPT, OTHER } from './escapes.js';
 import {
   COLON,
+  DECODED,
   ESCAPED,
   isPunctuation,
   isScalar,
@@ -15,7 +16,6 @@ import {
   seen,
   skipSpace,
   TEXT,
-  UNESCAPED,
 } from './look.js';
 import { isWhole, JSON_TYPES, jsonString, jsonTypeOf, lossIn } from './text.js';
 
@@ -146,7 +146,7 @@ export class Members {
       this.#isEscaped = true;
       const code = escaped(bytes, ++at);
       if (code === OTHER) this.#textKind = ESCAPED;
-      else if (code !== KEPT && this.#textKind === TEXT) this.#textKind = UNESCAPED;
+      else if (code !== KEPT && this.#textKind === TEXT) this.#textKind = DECODED;
     }
     return ENDS;
   }
@@ -164,7 +164,7 @@ export class Members {
 
   /** Finds the type of the value. @throws SyntaxError for one that is not valid JSON */
   parse(): void {
-    if (this.kind < NESTED) this.type = this.kind === UNESCAPED ? TEXT : this.kind;
+    if (this.kind < NESTED) this.type = this.kind === DECODED ? TEXT : this.kind;
     else this.set(JSON.parse(this.text));
   }
 
@@ -192,7 +192,7 @@ export class Members {
 
   /** Copies the value, for which there must be room for as many bytes as it has. @returns the offset after it */
   copyTo(to: DataView, at: number): number {
-    if (this.kind === UNESCAPED) return copyPlain(this, to, at);
+    if (this.kind === DECODED) return copyDecoded(this, to, at);
     return copy(this.view, this.start, this.end, to, at);
   }
 

@@ -1,4 +1,4 @@
-/** Tells whether a file is still as it was: by its size and time, and by digests of its bytes. */
+/** Tells whether a file is still as it was: by its size and time, and by checksums and a digest of its bytes. */
 import { createHash } from 'node:crypto';
 import { statSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
@@ -15,8 +15,8 @@ export interface DigestedFile {
   digest: string;
   size: number;
   /**
-   * Checksums of everything read so far, one at the end of each block. A later pass with the same marks has read the
-   * same bytes, unless someone forged them: what was approved is compared by digests.
+   * CRC-32 of everything read so far, at the end of each block. A later pass with the same marks has read the same
+   * bytes, unless someone forged them: what was approved is compared by digests.
    */
   marks: readonly number[];
 }
@@ -43,7 +43,7 @@ export class ByteTotals {
     if (this.planned && this.planned.length !== this.#marks.length) throw changedDuringImport(path);
   }
 
-  /** Of the bytes so far. */
+  /** Of the bytes so far. Only of a pass without planned marks. */
   digested(): DigestedFile {
     return { digest: this.#hash.copy().digest('hex'), size: this.size, marks: this.#marks };
   }
