@@ -90,7 +90,9 @@ describe('state check', () => {
     await run('import c.csv --changed-only -o track_keys=true');
     await run('import bad.csv --skip-invalid');
     for (const text of ['{"cut', '5', '{}', '[null]']) {
-      tamper(`UPDATE ${column.split('.')[0]} SET ${column.split('.')[1]} = '${text}'`);
+      const [table, name] = column.split('.');
+      const type = column === 'history.lines' ? 'BLOB' : 'TEXT';
+      tamper(`UPDATE ${table} SET ${name} = CAST('${text}' AS ${type})`);
       for (const line of commands) {
         const { stdout, stderr } = await run(line);
         expect(stdout + stderr, line).toMatch(/the state is damaged: \S+ \S+ has damaged JSON in /);
