@@ -114,13 +114,14 @@ export async function sendRequest(
     if (unknown !== null) record.possibleDuplicate ??= unknown;
     await deps.commit();
     const ending = new AbortController();
+    /** @returns what takes the listener back */
     const endsWith = (signal: AbortSignal): (() => void) => {
       const end = (): void => ending.abort(signal.reason);
       signal.addEventListener('abort', end);
       if (signal.aborted) end();
       return () => signal.removeEventListener('abort', end);
     };
-    const isOver = endsWith(abort);
+    const leaveAbort = endsWith(abort);
     // Until it is written, `stop` ends it, too: a proxy may take long for a connection.
     const begins = endsWith(stop);
     try {
@@ -138,7 +139,7 @@ export async function sendRequest(
       throw error;
     } finally {
       begins();
-      isOver();
+      leaveAbort();
     }
     // There was no connection, so it was not sent a second time.
     if (answer.type === 'unsent') record.possibleDuplicate = possibleDuplicate;

@@ -21,6 +21,7 @@ export function sql(texts: readonly string[], ...parts: readonly (Value | Sql)[]
   const append = (text: string): void => {
     made[made.length - 1] += text;
   };
+  // By index, without copies: each request needs a dozen of these.
   for (let at = 0; at < parts.length; at++) {
     const part = parts[at]!;
     if (part instanceof Sql) {

@@ -9,6 +9,7 @@ import { bytesOf, hashesOf } from '../fingerprints/tables.js';
 import type { Kind } from '../model.js';
 import { type Access, idOf, type Scope } from './access.js';
 import { insertInto, STORED, sql, storedJson, type Transaction } from './database.js';
+import { IDENTIFY } from './send-table.js';
 
 /** How long rows are kept: 90 days, in milliseconds. */
 export const HISTORY_KEPT_MS = 90 * 24 * 3_600_000;
@@ -77,7 +78,7 @@ export class History {
         ORDER BY at DESC, coalesce(began, send) DESC, seq DESC, what DESC`,
     );
     return rows.flatMap(({ what, ids, lines, account, region, ...rest }) => {
-      const all = lines === null ? [] : unpackLines(lines, rest.run ?? 'identify');
+      const all = lines === null ? [] : unpackLines(lines, rest.run ?? IDENTIFY);
       // None if its bytes are those of two neighbors.
       const places = [...unpackIds(ids).entries()].filter(([, id]) => id === shortId(hash));
       return places
@@ -200,7 +201,7 @@ function unpackIds(packed: Uint8Array): BigUint64Array {
   return hashesOf(bytes);
 }
 
-/** More characters than this are deflated, as those of a file whose rows have many lines. */
+/** More bytes than this are deflated: many lines do not follow each other. Deflating a few takes longer than storing them. */
 const MOST_PLAIN = 200;
 /** The first byte of what `deflateSync` gives; that of JSON is a bracket. */
 const DEFLATED = 0x78;

@@ -76,10 +76,11 @@ export class Overlaps {
   async #othersNow(tx: Transaction, send: number): Promise<SentIds> {
     const before = this.#others;
     const added = before ? await othersSince(tx, this.#seen, this.whose) : [];
-    const last = this.#seen;
+    const which = before
+      ? isOneOf([...before.sends.map((one) => one.send), ...added])
+      : sql`send <= ${this.#seen}`;
     this.#seen = send;
     if (before?.isEmpty && added.length === 0) return before;
-    const which = before ? isOneOf([...before.sends.map((one) => one.send), ...added]) : sql`send <= ${last}`;
     const sends = await openSends(tx, this.whose, which, this.now());
     const isSame = JSON.stringify(sends) === JSON.stringify(before?.sends);
     this.#others = before && isSame ? before : await SentIds.read(tx, sends);
