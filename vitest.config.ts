@@ -13,7 +13,7 @@ const PROCESSES = [
   'test/cli/{next,ownership,pipes,plain-terminal}.test.ts',
   'test/cli/commands/{report,completion/shells}.test.ts',
   'test/docs/{commands,recipes}.test.ts',
-  'test/package/{examples,load,package}.test.ts',
+  'test/package/{columns,examples,load,package}.test.ts',
   'test/loss/{commits,disk,faults,following,isolate,kill,output,relay,signals,state-removed,two}.test.ts',
 ];
 

@@ -113,6 +113,7 @@ export async function bundle() {
       index: 'src/engine/index.ts',
       sandbox: 'src/sandbox/index.ts',
       worker: 'src/engine/read/workers/worker.ts',
+      'arrow-worker': 'src/engine/read/parquet/arrow-worker.ts',
       'heart-worker': 'src/engine/state/postgres/heart-worker.ts',
     },
     ...BUILD,
@@ -132,6 +133,7 @@ export async function bundle() {
   const page = await bundlePage();
   const files = await Promise.all([
     ...outputFiles.map(async ({ path, text }) => [basename(path), await asCommonJs(text)]),
+    ['parquet_wasm_bg.wasm', await readFile('node_modules/parquet-wasm/node/parquet_wasm_bg.wasm')],
     ...page.outputFiles.map(({ path, text }) => [basename(path), text]),
     ...LIBRARIES.map((name) => [`${name}.js`, facade(name, metafile.outputs[`dist/${name}.cjs`].exports)]),
   ]);

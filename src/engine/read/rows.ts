@@ -5,7 +5,7 @@ import type { Refusal } from './wording.js';
 
 /**
  * Whole rows as UTF-8, not yet checked. Plain data: can be posted to a thread, and kept on disk as it is. Each row has
- * `width` cells, one after another; an item of JSON is one cell. Those of Parquet are JSON texts.
+ * `width` cells, one after another; an item of JSON is one cell.
  */
 export interface Rows {
   /** In its own ArrayBuffer. */
@@ -14,8 +14,8 @@ export interface Rows {
   starts: Uint32Array<ArrayBuffer>;
   ends: Uint32Array<ArrayBuffer>;
   /**
-   * For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them. Parquet: zero
-   * for a JSON string without escapes.
+   * For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them, and in Parquet
+   * `AS_JSON` or `ABSENT`.
    */
   kinds: Uint8Array<ArrayBuffer>;
   width: number;
@@ -48,6 +48,10 @@ export const ESCAPED = 1;
 export const DOUBLED = 2;
 /** How many bits of a kind these take. */
 export const KIND_BITS = 2;
+/** Parquet: the cell is the JSON text of a value. */
+export const AS_JSON = 1 << KIND_BITS;
+/** Parquet: the row has no value in the column. */
+export const ABSENT = 2 << KIND_BITS;
 
 /** The number of a row among all rows of the input, from 0. */
 export const rowOf = ({ first, rows }: Pick<Rows, 'first' | 'rows'>, number: number): number =>

@@ -3,7 +3,7 @@
 import { InputError } from '../../errors.js';
 import { type Converter, converterOf } from '../conversion/types.js';
 import { METADATA, type Target, targeting } from '../mapping/targets.js';
-import type { Rows } from '../rows.js';
+import { ABSENT, AS_JSON, type Rows } from '../rows.js';
 import { type Fixed, fixed, viewOf } from '../text/bytes.js';
 import type { OpenedInput } from '../types.js';
 import { MOST_COLUMNS, MOST_LEVELS, TOO_MANY_KEYS, TOO_MANY_LEVELS } from '../wording.js';
@@ -178,13 +178,15 @@ export function recordReader(batch: Rows, input: OpenedInput): (number: number) 
 }
 
 /** A row of columns becomes an object of their values. */
-function textOf({ bytes, starts, ends, width }: Rows, input: OpenedInput, number: number): Buffer {
+function textOf({ bytes, starts, ends, kinds, width }: Rows, input: OpenedInput, number: number): Buffer {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const cell = (at: number): Buffer => text.subarray(starts[at], ends[at]);
   if (input.format !== 'parquet') return cell(number);
   const members = input.columns.flatMap((name, column) => {
-    const value = cell(number * width + column);
-    return value.length === 0 ? [] : [`${jsonString(name)}:${value}`];
+    const at = number * width + column;
+    const text = cell(at).toString();
+    const value = kinds[at] === AS_JSON ? text : jsonString(text);
+    return kinds[at] === ABSENT ? [] : [`${jsonString(name)}:${value}`];
   });
   return Buffer.from(`{${members.join(',')}}`);
 }

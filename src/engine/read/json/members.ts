@@ -1,5 +1,5 @@
 /** The members of a JSON object, one after another, as its text has them. */
-import type { Rows } from '../rows.js';
+import { ABSENT, AS_JSON, ESCAPED as NEEDS_ESCAPES, type Rows } from '../rows.js';
 import { BACKSLASH, CLOSE_BRACE, COMMA, copy, OPEN_BRACE, QUOTE, skipText, viewOf } from '../text/bytes.js';
 import { copyDecoded, escaped, KEPT, OTHER } from './escapes.js';
 import {
@@ -190,7 +190,7 @@ export class Members {
     return this.#json === this.text ? null : this.#json;
   }
 
-  /** Copies the value, for which there must be room for as many bytes as it has. @returns the offset after it */
+  /** Copies the value, for which there must be room for as many bytes as it has, and two. @returns the offset after it */
   copyTo(to: DataView, at: number): number {
     if (this.kind === DECODED) return copyDecoded(this, to, at);
     return copy(this.view, this.start, this.end, to, at);
@@ -209,10 +209,12 @@ export class Members {
   }
 }
 
-/** The cells of a row of columns, which are JSON texts. */
+/** The cells of a row of columns: texts, and JSON texts of other values. */
 export class RowMembers extends Members {
   #rows!: Rows;
   #base = 0;
+  /** Whether the value is a text without quotes around it. */
+  #isBare = false;
 
   beginRow(rows: Rows, number: number): void {
     this.#rows = rows;
@@ -224,13 +226,30 @@ export class RowMembers extends Members {
     const { starts, ends, kinds, width } = this.#rows;
     while (++this.column < width) {
       const cell = this.#base + this.column;
+      const kind = kinds[cell]!;
+      if (kind === ABSENT) continue;
       const [start, end] = [starts[cell]!, ends[cell]!];
-      if (start === end) continue;
-      if (kinds[cell] === 0) this.taken(start, end);
-      else this.take(skipSpace(this.bytes, start), end);
+      this.#isBare = kind !== AS_JSON;
+      if (!this.#isBare) this.take(skipSpace(this.bytes, start), end);
+      else {
+        this.taken(start, end);
+        if (kind === NEEDS_ESCAPES) this.set(this.bytes.toString('utf8', start, end));
+      }
       return true;
     }
     return false;
+  }
+
+  override get text(): string {
+    return this.#isBare ? `"${super.text}"` : super.text;
+  }
+
+  override copyTo(to: DataView, at: number): number {
+    if (!this.#isBare) return super.copyTo(to, at);
+    to.setUint8(at, QUOTE);
+    const end = copy(this.view, this.start, this.end, to, at + 1);
+    to.setUint8(end, QUOTE);
+    return end + 1;
   }
 }
 

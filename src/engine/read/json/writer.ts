@@ -244,7 +244,7 @@ export class JsonWriter implements RowWriter {
     } else json = value.sent();
     sent.item = this.#item;
     const out = this.#body;
-    out.reserve(text.length + value.end - value.start);
+    out.reserve(text.length + value.end - value.start + 2);
     out.length = writeFixed(text, out.view, out.length);
     if (json !== null) out.write(json);
     else out.length = value.copyTo(out.view, out.length);

@@ -1,14 +1,12 @@
-/** Reads a column, some rows at a time, as the JSON text of its values. */
-import { brotliDecompressSync, gunzipSync } from 'node:zlib';
-import { type ColumnData, type Compressors, type FileMetaData, parquetRead } from 'hyparquet';
-import { compressors } from 'hyparquet-compressors';
+/** Reads a column, some rows at a time: texts as they are, and the JSON texts of other values. */
 import { InputError } from '../../errors.js';
-import { grouped } from '../../util/numbers.js';
 import { jsonString } from '../json/text.js';
-import type { Rows } from '../rows.js';
-import { Output } from '../text/bytes.js';
+import { ABSENT, AS_JSON, ESCAPED, type Rows } from '../rows.js';
+import { isPlain, Output } from '../text/bytes.js';
+import type { ArrowValues } from './arrow.js';
 import type { FileColumn, ParquetFile } from './file.js';
 import { readerOf } from './nested.js';
+import { ColumnPages } from './pages.js';
 import { BadValueError, converterOf, isJson, isText, textOf } from './values.js';
 
 /** How a column goes into items. */
@@ -25,49 +23,37 @@ export interface Member {
   wide: boolean;
 }
 
-/** How many rows of a column to decode at a time. The library decodes the column's dictionary again each time. */
-const STEP_ROWS = 1 << 16;
-/** Values of a column that may have to be decoded at once: some hundred bytes each. */
-const MOST_VALUES = 1 << 22;
-
-const NOTHING = new Uint8Array(0);
-/** A page with only nulls is empty, which not every decompressor accepts. Node's own ones are faster. */
-const COMPRESSORS = Object.fromEntries(
-  Object.entries({ ...compressors, GZIP: gunzipSync, BROTLI: brotliDecompressSync } as Compressors).map(
-    ([codec, unpack]) => [
-      codec,
-      (bytes: Uint8Array, size: number) => (size === 0 ? NOTHING : unpack(bytes, size)),
-    ],
-  ),
-);
+/** With fewer rows, loading parquet-wasm takes longer than it saves. */
+const LEAST_ROWS = 50_000;
 
 /** The values of some rows. */
 interface Part {
   first: number;
   /** The row after the last. */
   end: number;
-  bytes: Uint8Array;
-  /** Where the text of each value begins, and where the last one ends. It is empty if there is no value. */
+  out: Output;
+  /** Where each value begins, and where the last one ends. */
   starts: Uint32Array;
-  /** As in `Rows`: of a JSON string without escapes, and of any other value. */
+  /** As in `Rows`. */
   kinds: Uint8Array;
   /** Why values cannot be sent, by row. */
-  bad: ReadonlyMap<number, string>;
+  bad: Map<number, string>;
 }
-const [PLAIN, OTHER] = [0, 1];
 
-/** Memory for the text of a column. */
-const out = new Output(64 * 1024);
+const PLAIN = 0;
+
+function newPart(): Part {
+  const nothing = { starts: new Uint32Array(1), kinds: new Uint8Array(0), bad: new Map() };
+  return { first: 0, end: 0, out: new Output(64), ...nothing };
+}
 
 export class Column {
   /** The rows that are loaded. Their numbers are those in the file, from 0. */
-  part: Part = {
-    ...{ first: 0, end: 0, bytes: NOTHING, kinds: NOTHING },
-    starts: new Uint32Array(1),
-    bad: new Map(),
-  };
-  #next: Promise<IteratorResult<Part, void>> | null = null;
-  readonly #parts: AsyncGenerator<Part, void>;
+  part = newPart();
+  /** The rows after them, once they are decoded, in the memory of those before. */
+  #following = newPart();
+  #next: Promise<IteratorResult<void, void>> | null = null;
+  readonly #parts: AsyncGenerator<void, void>;
   /** Writes a value, and gives its kind. It has written nothing when it throws. */
   readonly #write: (raw: unknown) => number;
 
@@ -91,7 +77,12 @@ export class Column {
   async load(): Promise<void> {
     const next = this.#next ?? this.#parts.next();
     this.#next = null;
-    this.part = (await next).value!;
+    await next;
+    [this.part, this.#following] = [this.#following, this.part];
+  }
+
+  async close(): Promise<void> {
+    await this.#parts.return();
   }
 
   /** Bytes of the values in loaded rows. */
@@ -102,10 +93,10 @@ export class Column {
 
   /** Copies the values of loaded rows into a batch, as its column `index`. @param at where @returns the offset after them */
   copy(from: number, to: number, batch: Rows, index: number, at: number): number {
-    const { first, bytes, starts, kinds } = this.part;
+    const { first, out, starts, kinds } = this.part;
     const { width } = batch;
     const [start, end] = [starts[from - first]!, starts[to - first]!];
-    batch.bytes.set(bytes.subarray(start, end), at);
+    batch.bytes.set(out.bytes.subarray(start, end), at);
     for (let row = from - first, cell = index; row < to - first; row++, cell += width) {
       batch.starts[cell] = starts[row]! - start + at;
       batch.ends[cell] = starts[row + 1]! - start + at;
@@ -114,99 +105,80 @@ export class Column {
     return at + end - start;
   }
 
-  /** Whole pages, so that none is decoded again. @throws where a column has no more rows than were read */
-  async *#read(): AsyncGenerator<Part, void> {
+  async *#read(): AsyncGenerator<void, void> {
+    const { groups, arrow } = this.file;
+    const rows = groups.reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
+    let done = 0;
+    if (rows >= LEAST_ROWS && this.column.isFlat && !this.member.spread) {
+      for (const group of groups) this.column.alone(group); // throws if it cannot be read
+      for await (const values of arrow.values(this.column.name, this.column.node.element)) {
+        this.#copy(values, done);
+        yield;
+        done += values.count;
+      }
+    }
     let before = 0;
-    for (const group of this.file.groups) {
-      const rows = Number(group.num_rows);
-      if (rows === 0) continue; // its columns may have no pages and no valid offset
-      const metadata = this.column.alone(group);
-      const { columns } = metadata.row_groups[0]!;
-      if (this.column.isMisread(group)) {
-        throw new InputError(`the numbers of the column ${this.column.name} cannot be read`, {
-          file: this.file.path,
-          hint: `write the file again: ${rewriting(this.file.path)}`,
-        });
-      }
-      /** The file says where the pages of this column are. */
-      const isIndexed = columns.every((chunk) => chunk.offset_index_offset && chunk.offset_index_length);
-      const values = columns.reduce((sum, { meta_data }) => sum + Number(meta_data!.num_values), 0);
-      if (values > MOST_VALUES && !isIndexed) {
-        throw new InputError(`a row group of ${grouped(rows)} rows is too large to be read at once`, {
-          file: this.file.path,
-          hint: `write the file with smaller ones: ${rewriting(this.file.path)}`,
-        });
-      }
-      for (let first = 0; first < rows; ) {
-        const part = this.#written(await this.#decode(metadata, first, rows, isIndexed), first, rows, before);
-        yield part;
-        first = part.end - before;
-      }
-      before += rows;
-    }
-  }
-
-  async #decode(
-    metadata: FileMetaData,
-    first: number,
-    rows: number,
-    isIndexed: boolean,
-  ): Promise<ColumnData[]> {
-    const { isFlat, name } = this.column;
-    // Of a nested column without an index, the library decodes all rows each time.
-    const step = isFlat || isIndexed ? STEP_ROWS : rows;
-    const chunks: ColumnData[] = [];
-    const reading = parquetRead({
-      file: this.file.bytes,
-      metadata,
-      columns: ['0'],
-      // Without an index, a page that ends where the range begins would be decoded, too.
-      rowStart: first === 0 || isIndexed ? first : Math.min(first + 1, rows - 1),
-      rowEnd: Math.min(first + step, rows),
-      useOffsetIndex: true,
-      compressors: COMPRESSORS,
-      utf8: false,
-      parsers: { timestampFromNanoseconds: (nanos) => nanos },
-      onChunk: (chunk) => chunks.push(chunk),
-    });
-    await reading.catch((error: unknown) => {
-      if (isFlat || !(error instanceof RangeError)) throw error;
-      // The library takes the number of nulls in a page of version 2 for more than Arrow counts.
-      throw new InputError(`the lists of the column ${name} cannot be read`, {
-        file: this.file.path,
-        hint: `write the file again: ${rewriting(this.file.path)}`,
-        cause: error,
-      });
-    });
-    return chunks;
-  }
-
-  /** @param first of the row group, which has so many `rows` @param before rows in earlier groups */
-  #written(chunks: readonly ColumnData[], first: number, rows: number, before: number): Part {
-    const end = chunks.at(-1)?.rowEnd ?? first;
-    if (end <= first) throw new Error(`a column ends before row ${first + 1}`);
-    if (end > rows) throw new Error('a column has too many values');
-    const [starts, kinds] = [new Uint32Array(end - first + 1), new Uint8Array(end - first)];
-    const bad = new Map<number, string>();
-    const write = this.#write;
-    out.length = 0;
-    let row = first;
-    for (const { columnData, rowStart, rowEnd } of chunks) {
-      if (rowStart > row) throw new Error('a column has too few values');
-      for (; row < rowEnd; row++) {
-        try {
-          kinds[row - first] = write(columnData[row - rowStart]);
-        } catch (error) {
-          const [why, shown] = this.#unfit(error, before + row);
-          if (this.member.rejects) bad.set(before + row, why);
-          out.write(jsonString(shown));
-          kinds[row - first] = OTHER;
+    for (const group of groups) {
+      const end = before + Number(group.num_rows);
+      if (done < end) {
+        const pages = new ColumnPages(this.file, this.column, group);
+        while (done < end) {
+          const { count, value } = await pages.from(done - before);
+          this.#fill(done, count, (row) => this.#write(value(row)));
+          yield;
+          done += count;
         }
-        starts[row - first + 1] = out.length;
       }
+      before = end;
     }
-    const bytes = new Uint8Array(out.bytes.subarray(0, out.length));
-    return { first: before + first, end: before + end, bytes, starts, kinds, bad };
+  }
+
+  /** @param first row of the file */
+  #copy({ count, isNull, texts, value }: ArrowValues, first: number): void {
+    if (texts === null || this.member.missing !== null) {
+      this.#fill(first, count, (row) => this.#write(isNull?.(row) ? null : value(row)));
+      return;
+    }
+    const { bytes, view, starts } = texts;
+    const part = this.#begin(first, count);
+    part.out.reserve(bytes.length);
+    part.out.bytes.set(bytes);
+    part.starts.set(starts);
+    part.kinds.fill(PLAIN, 0, count);
+    const arePlain = isPlain(view, 0, bytes.length) !== null;
+    for (let row = 0; row < count && (isNull !== null || !arePlain); row++) {
+      if (isNull?.(row)) part.kinds[row] = ABSENT;
+      else if (!arePlain && isPlain(view, starts[row]!, starts[row + 1]!) === null) part.kinds[row] = ESCAPED;
+    }
+  }
+
+  /** @param first row of the file @param write writes the value of a row, counted from there, and gives its kind */
+  #fill(first: number, count: number, write: (row: number) => number): void {
+    const { out, starts, kinds, bad } = this.#begin(first, count);
+    starts[0] = 0;
+    for (let row = 0; row < count; row++) {
+      try {
+        kinds[row] = write(row);
+      } catch (error) {
+        const [why, shown] = this.#unfit(error, first + row);
+        if (this.member.rejects) bad.set(first + row, why);
+        out.write(jsonString(shown));
+        kinds[row] = AS_JSON;
+      }
+      starts[row + 1] = out.length;
+    }
+  }
+
+  /** Begins the part that follows the loaded one. */
+  #begin(first: number, count: number): Part {
+    const part = this.#following;
+    [part.first, part.end, part.out.length] = [first, first + count, 0];
+    part.bad.clear();
+    if (part.kinds.length < count) {
+      part.starts = new Uint32Array(count + 1);
+      part.kinds = new Uint8Array(count);
+    }
+    return part;
   }
 
   /** Why a value cannot be sent, and its text. @throws the error of one that cannot be read */
@@ -222,8 +194,10 @@ export class Column {
     const { asText, missing, spread, wide } = this.member;
     const { node, isFlat } = this.column;
     const write = (text: string | null): number => {
-      out.write(text ?? missing ?? '');
-      return OTHER;
+      const written = text ?? missing;
+      if (written === null) return ABSENT;
+      this.#following.out.write(written);
+      return AS_JSON;
     };
     if (!isFlat) {
       const read = readerOf(node);
@@ -237,13 +211,13 @@ export class Column {
     const convert = converterOf(node.element, wide);
     return (raw) => {
       if (raw === undefined) throw new Error(NO_VALUE);
-      if (copies && raw !== null && out.copyText(raw as Uint8Array)) return PLAIN;
+      if (copies && raw !== null && this.#following.out.copyText(raw as Uint8Array)) return PLAIN;
       const value = raw === null ? null : convert(raw);
       const quotes = asText === 'all' || (asText === 'integers' && Number.isSafeInteger(value));
       if (typeof value !== 'string')
-        return write(value === null ? null : quotes ? `"${value}"` : JSON.stringify(value));
-      out.writeJson(value);
-      return OTHER;
+        return write(value === null ? null : quotes ? `"${value}"` : String(value));
+      this.#following.out.writeJson(value);
+      return AS_JSON;
     };
   }
 }
@@ -260,10 +234,4 @@ function jsonText(raw: unknown, spread: boolean): string | null {
     if (!spread || (typeof value === 'object' && value !== null)) return text;
   } catch {} // sent as text, or rejected with the same reason as in other formats
   return jsonString(text);
-}
-
-/** A command that writes a file again, with pages and row groups that the library reads. */
-function rewriting(path: string): string {
-  const sql = `COPY (FROM '${path.replaceAll("'", "''")}') TO 'rewritten.parquet' (ROW_GROUP_SIZE 100000)`;
-  return `duckdb -c "${sql.replace(/["$`\\]/g, '\\$&')}"`;
 }

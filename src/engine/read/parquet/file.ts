@@ -11,6 +11,7 @@ import {
 import { InputError } from '../../errors.js';
 import { openFile, type SourceFile } from '../text/source.js';
 import { MOST_COLUMNS, tooManyColumns } from '../wording.js';
+import { ArrowFile } from './arrow.js';
 import { isUnsigned32 } from './values.js';
 
 export interface ParquetFile {
@@ -19,6 +20,7 @@ export interface ParquetFile {
   bytes: AsyncBuffer;
   groups: RowGroup[];
   columns: FileColumn[];
+  arrow: ArrowFile;
   close(): Promise<void>;
 }
 
@@ -68,7 +70,9 @@ export async function openParquet(source: SourceFile): Promise<ParquetFile> {
       first += column.width;
       return column;
     });
-    return { path, bytes, groups, columns, close: () => handle.close() };
+    const arrow = new ArrowFile(path);
+    const close = () => Promise.all([handle.close(), arrow.close()]).then(() => {});
+    return { path, bytes, groups, columns, arrow, close };
   } catch (error) {
     await handle.close();
     throw damaged(path, error);

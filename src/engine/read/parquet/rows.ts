@@ -1,4 +1,4 @@
-/** The rows of a Parquet file, a few thousand at a time. Their cells are the JSON texts of their values. */
+/** The rows of a Parquet file, a few thousand at a time. */
 import { EMPTY } from '../item-text.js';
 import { targeting } from '../mapping/targets.js';
 import type { OddRow, Rows } from '../rows.js';
@@ -23,8 +23,8 @@ const BATCH_BYTES = 256 * 1024;
 export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<Rows> {
   await refuseChanged(input);
   const file = await openParquet(input);
+  const columns = columnsOf(file, input);
   try {
-    const columns = columnsOf(file, input);
     const rows = file.groups.reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
     for (let row = 0; row < rows; ) {
       signal?.throwIfAborted();
@@ -37,6 +37,7 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
   } catch (error) {
     throw signal?.aborted ? error : damaged(input.path, error);
   } finally {
+    for (const column of columns) await column.close();
     await file.close();
   }
   await refuseChanged(input);
@@ -68,10 +69,11 @@ function batchOf(columns: readonly Column[], first: number): Rows {
     ends: new Uint32Array(count * width),
     kinds: new Uint8Array(count * width),
     width,
-    lines: Uint32Array.from({ length: count }, (_, at) => first + at + 1),
+    lines: new Uint32Array(count),
     first,
     ...(odd.length > 0 && { odd }),
   };
+  for (let row = 0; row < count; row++) batch.lines[row] = first + row + 1;
   let at = 0;
   for (const [index, column] of columns.entries()) at = column.copy(first, end, batch, index, at);
   return batch;

@@ -1,5 +1,5 @@
 /** Converts single values of Parquet files to JSON: each column keeps one type, and nothing is rounded. */
-import type { LogicalType, SchemaElement } from 'hyparquet';
+import type { LogicalType, SchemaElement, TimeUnit } from 'hyparquet';
 import { lossIn } from '../json/text.js';
 
 /** A value that cannot be sent: it is out of range, or not what the file's schema promises. */
@@ -34,6 +34,12 @@ function meaningOf({ converted_type, logical_type, scale, precision }: SchemaEle
 export function isText(element: SchemaElement): boolean {
   const meaning = meaningOf(element);
   return element.type === 'BYTE_ARRAY' && (!meaning || meaning.type === 'STRING' || meaning.type === 'ENUM');
+}
+
+/** The unit of a column's times since 1970; null for other values. */
+export function unitOf(element: SchemaElement): TimeUnit | null {
+  const meaning = meaningOf(element);
+  return meaning?.type === 'TIMESTAMP' ? meaning.unit : null;
 }
 
 export const isJson = (element: SchemaElement): boolean => meaningOf(element)?.type === 'JSON';
@@ -80,7 +86,7 @@ export function converterOf(element: SchemaElement, wide = false): Convert {
       if (meaning?.type === 'DATE') return dateText;
       return isUnsigned(meaning) ? (raw: number) => raw >>> 0 : (raw: number) => raw;
     case 'INT64': {
-      const exact = isUnsigned(meaning) ? (raw: bigint) => BigInt.asUintN(64, raw) : (raw: bigint) => raw;
+      const exact = isUnsigned(meaning) ? (raw: Raw) => BigInt.asUintN(64, BigInt(raw)) : (raw: Raw) => raw;
       return wide ? (raw) => String(exact(raw)) : (raw) => exactNumber(exact(raw), 0);
     }
     case 'INT96':

@@ -89,7 +89,7 @@ export const writeFixed = ({ view, length }: Fixed, to: DataView, at: number): n
   copy(view, 0, length, to, at);
 
 /** Whether a text has only ASCII; null if JSON escapes some of it. */
-function isPlain(text: DataView, start: number, end: number): boolean | null {
+export function isPlain(text: DataView, start: number, end: number): boolean | null {
   let at = start;
   let all = 0;
   for (const last = end - 4; at <= last; at += 4) {
@@ -168,17 +168,15 @@ export class Output {
     this.length = at;
   }
 
-  /** Copies text as a JSON string. False, and nothing is written, if it must be decoded instead. */
+  /** Copies text. False, and nothing is written, if JSON escapes some of it, or it is not UTF-8. */
   copyText(text: Uint8Array): boolean {
-    this.reserve(text.length + 2);
-    const { bytes, view } = this;
-    const start = this.length + 1;
-    const end = start + text.length;
-    bytes.set(text, start);
-    const isAscii = isPlain(view, start, end);
+    this.reserve(text.length);
+    const { bytes, view, length } = this;
+    const end = length + text.length;
+    bytes.set(text, length);
+    const isAscii = isPlain(view, length, end);
     if (isAscii === null || !(isAscii || isUtf8(text))) return false;
-    bytes[start - 1] = bytes[end] = QUOTE;
-    this.length = end + 1;
+    this.length = end;
     return true;
   }
 
