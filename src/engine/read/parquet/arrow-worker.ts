@@ -7,8 +7,10 @@ import { parentPort, workerData } from 'node:worker_threads';
 import { ParquetFile, type RecordBatch, wasmMemory } from 'parquet-wasm';
 import type { Pieces, Wanted } from './arrow.js';
 
-/** How many rows to decode at a time. */
+/** How many rows to give at a time. */
 const STEP_ROWS = 1 << 14;
+/** How much of the file to decode at a time, of all columns: the library keeps all that it has decoded. */
+const STEP_BYTES = 64 * 1024 * 1024;
 /** Where structures of Arrow have their members, in memory with addresses of 32 bits. */
 const SCHEMA = { name: 0, children: 32 };
 const ARRAY = { count: 0, offset: 16, childCount: 32, pieces: 40, children: 44, dictionary: 48 };
@@ -47,11 +49,10 @@ async function opened(path: string): Promise<ParquetFile> {
 
 /** Returns the function that decodes the next rows of a column. Null after the last ones, and if they cannot be read. */
 function stepper({ column, name, width }: Wanted): () => Next {
-  let reader: ReadableStreamDefaultReader<RecordBatch> | undefined;
+  const batches = batchesOf(column);
   return async () => {
     try {
-      reader ??= (await (await file).stream({ columns: [column], batchSize: STEP_ROWS })).getReader();
-      const batch = (await reader!.read()).value?.intoFFI();
+      const batch = (await batches.next()).value?.intoFFI();
       if (batch === undefined) return null;
       try {
         return piecesAt(batch.schemaAddr(), batch.arrayAddr(), name, width);
@@ -62,6 +63,26 @@ function stepper({ column, name, width }: Wanted): () => Next {
       return null;
     }
   };
+}
+
+async function* batchesOf(column: string): AsyncGenerator<RecordBatch, undefined> {
+  const opened = await file;
+  for (const part of partsOf(opened)) {
+    const table = await opened.read({ columns: [column], batchSize: STEP_ROWS, ...part });
+    for (let batch = 0; batch < table.numBatches; batch++) yield table.recordBatch(batch)!;
+    table.free();
+  }
+}
+
+/** What to decode at a time: some row groups, or a part of one. */
+function partsOf(opened: ParquetFile): { rowGroups: number[]; offset?: number; limit?: number }[] {
+  const groups = opened.metadata().rowGroups();
+  return groups.flatMap((group, at) => {
+    const [rows, bytes] = [group.numRows(), group.totalByteSize()];
+    const limit = Math.ceil(rows / Math.ceil(bytes / STEP_BYTES));
+    const count = Math.ceil(rows / limit);
+    return Array.from({ length: count }, (_, part) => ({ rowGroups: [at], offset: part * limit, limit }));
+  });
 }
 
 /** Copies the values of a batch with one column. Null if they have another form. */
