@@ -129,8 +129,7 @@ export async function bundle() {
     external: Object.keys(dependencies),
     plugins: [withoutUnused, lateStringWidth],
   };
-  const { outputFiles, metafile } = await build(options);
-  const page = await bundlePage();
+  const [{ outputFiles, metafile }, page] = await Promise.all([build(options), bundlePage()]);
   const files = await Promise.all([
     ...outputFiles.map(async ({ path, text }) => [basename(path), await asCommonJs(text)]),
     ['parquet_wasm_bg.wasm', await readFile('node_modules/parquet-wasm/node/parquet_wasm_bg.wasm')],

@@ -130,12 +130,21 @@ export class ArrowFile {
     return new Promise((resolve) => {
       this.#answer = resolve;
       if (!this.#isAtWork) return resolve(null);
-      this.#worker ??= new Worker(this.script, { workerData: this.path })
-        .on('message', (pieces) => this.#answer(pieces))
-        .on('error', () => this.#end())
-        .on('exit', () => this.#end());
-      this.#worker.postMessage(wanted);
+      try {
+        this.#worker ??= this.#start();
+        this.#worker.postMessage(wanted);
+      } catch {
+        this.#end(); // the system has no more threads
+      }
     });
+  }
+
+  #start(): Worker {
+    // What the library says of its errors is for its developers.
+    return new Worker(this.script, { workerData: this.path, stderr: true })
+      .on('message', (pieces) => this.#answer(pieces))
+      .on('error', () => this.#end())
+      .on('exit', () => this.#end());
   }
 
   #end(): void {

@@ -81,10 +81,6 @@ export class Column {
     [this.part, this.#following] = [this.#following, this.part];
   }
 
-  async close(): Promise<void> {
-    await this.#parts.return();
-  }
-
   /** Bytes of the values in loaded rows. */
   size(from: number, to: number): number {
     const { first, starts } = this.part;

@@ -23,8 +23,8 @@ const BATCH_BYTES = 256 * 1024;
 export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<Rows> {
   await refuseChanged(input);
   const file = await openParquet(input);
-  const columns = columnsOf(file, input);
   try {
+    const columns = columnsOf(file, input);
     const rows = file.groups.reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
     for (let row = 0; row < rows; ) {
       signal?.throwIfAborted();
@@ -37,7 +37,6 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
   } catch (error) {
     throw signal?.aborted ? error : damaged(input.path, error);
   } finally {
-    for (const column of columns) await column.close();
     await file.close();
   }
   await refuseChanged(input);
