@@ -15,7 +15,7 @@ export interface Rows {
   ends: Uint32Array<ArrayBuffer>;
   /**
    * For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them, and in Parquet
-   * `AS_JSON` or `ABSENT`.
+   * `AS_JSON`, `ABSENT`, or none of them for a text.
    */
   kinds: Uint8Array<ArrayBuffer>;
   width: number;

@@ -5,13 +5,17 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { SchemaElement } from 'hyparquet';
+import type { RowGroup, SchemaElement } from 'hyparquet';
 import { viewOf } from '../text/bytes.js';
-import { isText, unitOf } from './values.js';
+import { isText, meaningOf } from './values.js';
 
-/** What the thread decodes next. */
+/** What the thread decodes next: rows of a column in a row group. */
 export interface Wanted {
   column: string;
+  group: number;
+  /** How many rows the group has, and how many of them to decode at a time. */
+  rows: number;
+  limit: number;
   /** Names of the forms in which Arrow has values as they are in the file. */
   name: RegExp;
   /** Bytes of a value; null for texts. */
@@ -36,7 +40,7 @@ export interface ArrowValues {
 }
 
 type Read = (first: ArrayBuffer) => ArrowValues['value'];
-interface Form extends Omit<Wanted, 'column'> {
+interface Form extends Pick<Wanted, 'name' | 'width'> {
   read: Read;
 }
 
@@ -74,11 +78,16 @@ const UNITS = { MILLIS: 'm', MICROS: 'u', NANOS: 'n' };
 
 /** The form of a column's values; null if Arrow has them in another one. */
 export function formOf(element: SchemaElement): Form | typeof TEXT | null {
-  if (element.type === 'BYTE_ARRAY') return isText(element) ? TEXT : null;
+  const meaning = meaningOf(element);
+  if (element.type === 'BYTE_ARRAY') return meaning && isText(element) ? TEXT : null;
   const form = FORMS[element.type ?? ''] ?? null;
-  const unit = unitOf(element);
-  return form && unit ? { ...form, name: new RegExp(`^ts${UNITS[unit]}:`) } : form;
+  if (form === null || meaning?.type !== 'TIMESTAMP') return form;
+  return { ...form, name: new RegExp(`^ts${UNITS[meaning.unit]}:`) };
 }
+
+/** How many rows to decode at a time, at most, and how many bytes of all columns: the library keeps what it has decoded. */
+const MOST_ROWS = 1 << 17;
+const MOST_BYTES = 64 * 1024 * 1024;
 
 /** Next to the bundle that contains this module. Missing if the sources are run directly. */
 const WORKER = new URL('./arrow-worker.cjs', import.meta.url);
@@ -89,23 +98,31 @@ export class ArrowFile {
   #isAtWork: boolean;
   #answer: (pieces: Pieces | null) => void = () => {};
 
+  /** @param file its descriptor and size */
   constructor(
-    private readonly path: string,
+    private readonly file: { fd: number; size: number },
     private readonly script = WORKER,
   ) {
     this.#isAtWork = existsSync(fileURLToPath(script));
   }
 
   /**
-   * The values of a column, some rows at a time. They end before the last rows if the library cannot read them, or has them
-   * in another form: then hyparquet reads them, or says what is wrong with them.
+   * The values of a column in a row group, some rows at a time. They end before the last rows if the library cannot read
+   * them, or has them in another form: then hyparquet reads them, or says what is wrong with them.
    */
-  async *values(column: string, element: SchemaElement): AsyncGenerator<ArrowValues, void> {
+  async *values(
+    column: string,
+    element: SchemaElement,
+    group: number,
+    { num_rows, total_byte_size }: Pick<RowGroup, 'num_rows' | 'total_byte_size'>,
+  ): AsyncGenerator<ArrowValues, void> {
     const form = formOf(element);
     if (form === null) return;
     const { name, width } = form;
+    const [rows, bytes] = [Number(num_rows), Number(total_byte_size)];
+    const limit = Math.ceil(Math.min(MOST_ROWS, bytes > 0 ? (rows * MOST_BYTES) / bytes : MOST_ROWS));
     for (;;) {
-      const pieces = await this.#ask({ column, name, width });
+      const pieces = await this.#ask({ column, group, rows, limit, name, width });
       if (pieces === null) return;
       const { count, memory } = pieces;
       const [filled, first, second] = memory;
@@ -141,7 +158,7 @@ export class ArrowFile {
 
   #start(): Worker {
     // What the library says of its errors is for its developers.
-    return new Worker(this.script, { workerData: this.path, stderr: true })
+    return new Worker(this.script, { workerData: this.file, stderr: true })
       .on('message', (pieces) => this.#answer(pieces))
       .on('error', () => this.#end())
       .on('exit', () => this.#end());

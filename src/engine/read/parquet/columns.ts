@@ -77,7 +77,7 @@ export class Column {
   async load(): Promise<void> {
     const next = this.#next ?? this.#parts.next();
     this.#next = null;
-    await next;
+    if ((await next).done) throw new Error('a column has too few values');
     [this.part, this.#following] = [this.#following, this.part];
   }
 
@@ -103,29 +103,29 @@ export class Column {
 
   async *#read(): AsyncGenerator<void, void> {
     const { groups, arrow } = this.file;
-    const rows = groups.reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
-    let done = 0;
-    if (rows >= LEAST_ROWS && this.column.isFlat && !this.member.spread) {
-      for (const group of groups) this.column.alone(group); // throws if it cannot be read
-      for await (const values of arrow.values(this.column.name, this.column.node.element)) {
-        this.#copy(values, done);
-        yield;
-        done += values.count;
-      }
-    }
+    const { name, node } = this.column;
+    let isFast = this.file.rows >= LEAST_ROWS && !this.member.spread;
     let before = 0;
-    for (const group of groups) {
-      const end = before + Number(group.num_rows);
-      if (done < end) {
-        const pages = new ColumnPages(this.file, this.column, group);
-        while (done < end) {
-          const { count, value } = await pages.from(done - before);
-          this.#fill(done, count, (row) => this.#write(value(row)));
+    for (const [at, group] of groups.entries()) {
+      const rows = Number(group.num_rows);
+      if (rows === 0) continue; // its columns may have no pages and no valid offset
+      const pages = new ColumnPages(this.file, this.column, group);
+      let done = 0;
+      if (isFast && this.column.isWhole(group)) {
+        for await (const values of arrow.values(name, node.element, at, group)) {
+          this.#copy(values, before + done);
           yield;
-          done += count;
+          done += values.count;
         }
+        isFast = done === rows;
       }
-      before = end;
+      while (done < rows) {
+        const { count, value } = await pages.from(done);
+        this.#fill(before + done, count, (row) => this.#write(value(row)));
+        yield;
+        done += count;
+      }
+      before += rows;
     }
   }
 
@@ -139,6 +139,7 @@ export class Column {
     const part = this.#begin(first, count);
     part.out.reserve(bytes.length);
     part.out.bytes.set(bytes);
+    part.out.length = bytes.length;
     part.starts.set(starts);
     part.kinds.fill(PLAIN, 0, count);
     const arePlain = isPlain(view, 0, bytes.length) !== null;

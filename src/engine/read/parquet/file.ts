@@ -19,6 +19,7 @@ export interface ParquetFile {
   /** Its bytes, for the library. */
   bytes: AsyncBuffer;
   groups: RowGroup[];
+  rows: number;
   columns: FileColumn[];
   arrow: ArrowFile;
   close(): Promise<void>;
@@ -70,9 +71,12 @@ export async function openParquet(source: SourceFile): Promise<ParquetFile> {
       first += column.width;
       return column;
     });
-    const arrow = new ArrowFile(path);
-    const close = () => Promise.all([handle.close(), arrow.close()]).then(() => {});
-    return { path, bytes, groups, columns, arrow, close };
+    const arrow = new ArrowFile({ fd: handle.fd, size });
+    const close = async (): Promise<void> => {
+      await arrow.close();
+      await handle.close();
+    };
+    return { path, bytes, groups, columns, rows, arrow, close };
   } catch (error) {
     await handle.close();
     throw damaged(path, error);
@@ -163,6 +167,11 @@ export class FileColumn {
     });
     const row_groups = [{ columns: chunks, num_rows, total_byte_size: 0n }];
     return { version: 2, schema: this.#schema, num_rows, row_groups, metadata_length: 0 };
+  }
+
+  /** Whether it has a value or a null in each row of a row group, as far as the file says. */
+  isWhole({ columns, num_rows }: RowGroup): boolean {
+    return this.isFlat && columns[this.first]!.meta_data!.num_values === num_rows;
   }
 
   /**

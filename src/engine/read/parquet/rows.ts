@@ -25,8 +25,7 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
   const file = await openParquet(input);
   try {
     const columns = columnsOf(file, input);
-    const rows = file.groups.reduce((sum, { num_rows }) => sum + Number(num_rows), 0);
-    for (let row = 0; row < rows; ) {
+    for (let row = 0; row < file.rows; ) {
       signal?.throwIfAborted();
       for (const column of columns) if (column.part.end <= row) await column.load();
       const batch = batchOf(columns, row);

@@ -1,5 +1,5 @@
 /** Converts single values of Parquet files to JSON: each column keeps one type, and nothing is rounded. */
-import type { LogicalType, SchemaElement, TimeUnit } from 'hyparquet';
+import type { LogicalType, SchemaElement } from 'hyparquet';
 import { lossIn } from '../json/text.js';
 
 /** A value that cannot be sent: it is out of range, or not what the file's schema promises. */
@@ -19,7 +19,12 @@ type Raw = any;
 type Convert = (raw: Raw) => JsonValue;
 
 /** What a column's values mean. Older files say it with converted types only. */
-function meaningOf({ converted_type, logical_type, scale, precision }: SchemaElement): LogicalType | null {
+export function meaningOf({
+  converted_type,
+  logical_type,
+  scale,
+  precision,
+}: SchemaElement): LogicalType | null {
   if (logical_type) return logical_type;
   const [, timed, unit] = /^(TIMESTAMP|TIME)_(MILLIS|MICROS)$/.exec(converted_type ?? '') ?? [];
   if (timed) return { type: timed, isAdjustedToUTC: true, unit } as LogicalType;
@@ -34,12 +39,6 @@ function meaningOf({ converted_type, logical_type, scale, precision }: SchemaEle
 export function isText(element: SchemaElement): boolean {
   const meaning = meaningOf(element);
   return element.type === 'BYTE_ARRAY' && (!meaning || meaning.type === 'STRING' || meaning.type === 'ENUM');
-}
-
-/** The unit of a column's times since 1970; null for other values. */
-export function unitOf(element: SchemaElement): TimeUnit | null {
-  const meaning = meaningOf(element);
-  return meaning?.type === 'TIMESTAMP' ? meaning.unit : null;
 }
 
 export const isJson = (element: SchemaElement): boolean => meaningOf(element)?.type === 'JSON';
