@@ -45,11 +45,11 @@ async function imported(bin: string): Promise<object[]> {
   }).ended;
   expect([code, code === 0 ? '' : stderr]).toEqual([0, '']);
   const { companies } = service.ledger.profiles;
-  expect([...companies.keys()]).toEqual(Array.from({ length: 50_001 }, (_, i) => `c${i}`));
+  expect([...companies.keys()]).toEqual(Array.from({ length: 100_001 }, (_, i) => `c${i}`));
   return [...companies.values()];
 }
 
-const EXPECTED = JSON.stringify(Array.from({ length: 50_001 }, (_, i) => companyOf(i)));
+const EXPECTED = JSON.stringify(Array.from({ length: 100_001 }, (_, i) => companyOf(i)));
 
 it('every value arrives as it is in the file', async () => {
   expect(JSON.stringify(await imported(BIN)) === EXPECTED).toBe(true);

@@ -24,7 +24,7 @@ export interface Member {
 }
 
 /** With fewer rows, loading parquet-wasm takes longer than it saves. */
-const LEAST_ROWS = 50_000;
+const LEAST_ROWS = 100_000;
 
 /** The values of some rows. */
 interface Part {
