@@ -4,7 +4,7 @@
  */
 import { readSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
-import { ParquetFile, type RecordBatch, wasmMemory } from 'parquet-wasm';
+import { ParquetFile, wasmMemory } from 'parquet-wasm';
 import type { Pieces, Wanted } from './arrow.js';
 
 /** How many rows to give at a time. */
@@ -13,25 +13,30 @@ const STEP_ROWS = 1 << 14;
 const SCHEMA = { name: 0, children: 32 };
 const ARRAY = { count: 0, offset: 16, childCount: 32, pieces: 40, children: 44, dictionary: 48 };
 
-type Next = Promise<Pieces | null>;
-
 /** By column, the row group that was asked for last, and its rows that follow those that were sent. */
-const following = new Map<string, { group: number; next: Next; step(): Next }>();
+const following = new Map<
+  string,
+  { group: number; rest: AsyncGenerator<Pieces>; next: Promise<Pieces | null> }
+>();
 const { fd, size } = workerData as { fd: number; size: number };
 // The library uses nothing else of a blob. Those that Node makes of files are read twice as slowly.
 const file = ParquetFile.fromFile({ size, slice: sliceOf } as unknown as Blob);
 
 parentPort!.on('message', async (wanted: Wanted) => {
-  let column = following.get(wanted.column);
-  if (column?.group !== wanted.group) {
-    const step = stepper(wanted);
-    column = { group: wanted.group, next: step(), step };
-    following.set(wanted.column, column);
-  }
-  const pieces = await column.next;
-  if (pieces !== null) column.next = column.step();
+  const { column, group } = wanted;
+  const known = following.get(column);
+  const rest = known?.group === group ? known.rest : piecesOf(wanted);
+  const pieces = await (known?.group === group ? known.next : decode(rest));
+  following.set(column, { group, rest, next: pieces === null ? Promise.resolve(null) : decode(rest) });
   parentPort!.postMessage(pieces, pieces?.memory.filter((memory) => memory !== null) ?? []);
 });
+
+/** Null after the last rows, and if they cannot be read. */
+const decode = (rest: AsyncGenerator<Pieces>): Promise<Pieces | null> =>
+  rest.next().then(
+    ({ value }) => value ?? null,
+    () => null,
+  );
 
 function sliceOf(start: number, end: number) {
   const arrayBuffer = async (): Promise<ArrayBuffer> => {
@@ -42,34 +47,20 @@ function sliceOf(start: number, end: number) {
   return { size: end - start, arrayBuffer };
 }
 
-/** Returns the function that decodes the next rows of a column. Null after the last ones, and if they cannot be read. */
-function stepper(wanted: Wanted): () => Next {
-  const batches = batchesOf(wanted);
-  return async () => {
-    try {
-      const batch = (await batches.next()).value?.intoFFI();
-      if (batch === undefined) return null;
-      try {
-        return piecesAt(batch.schemaAddr(), batch.arrayAddr(), wanted);
-      } finally {
-        batch.free();
-      }
-    } catch {
-      return null;
-    }
-  };
-}
-
-async function* batchesOf({ column, group, rows, limit }: Wanted): AsyncGenerator<RecordBatch, void> {
-  const opened = await file;
+/** It ends at values of another form, and if there are fewer than were asked for. */
+async function* piecesOf(wanted: Wanted): AsyncGenerator<Pieces> {
+  const { column, group, rows, limit } = wanted;
   for (let end = 0, count = 0; count === end && end < rows; ) {
     const part = { columns: [column], rowGroups: [group], offset: end, limit, batchSize: STEP_ROWS };
-    const table = await opened.read(part);
+    const table = await (await file).read(part);
     end = Math.min(end + limit, rows);
     for (let at = 0; at < table.numBatches; at++) {
-      const batch = table.recordBatch(at)!;
-      count += batch.numRows;
-      yield batch;
+      const batch = table.recordBatch(at)!.intoFFI();
+      const pieces = piecesAt(batch.schemaAddr(), batch.arrayAddr(), wanted);
+      batch.free();
+      if (pieces === null) return;
+      count += pieces.count;
+      yield pieces;
     }
     table.free();
   }
