@@ -336,6 +336,18 @@ it('both libraries read the same values, and of each type that both have', async
   ]);
 });
 
+it('hyparquet goes on at any row, also at the last one of a page', async () => {
+  const file = await openParquet(await open('steps.parquet', { cwd: FOLDER }));
+  onTestFinished(() => file.close());
+  const [column, group] = [file.columns[0]!, file.groups[0]!];
+  const { count } = await new ColumnPages(file, column, group).from(0);
+  expect(count).toBeLessThan(Number(group.num_rows));
+  for (const first of [count - 1, count, count + 1, 1]) {
+    const { value } = await new ColumnPages(file, column, group).from(first);
+    expect(shown(value(0))).toBe(`text c${first}`);
+  }
+});
+
 it('a row group with fewer values than the file says ends where they do', async () => {
   const file = await openParquet(await open('snappy.parquet', { cwd: FOLDER }));
   onTestFinished(() => file.close());

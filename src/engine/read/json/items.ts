@@ -184,9 +184,9 @@ function textOf({ bytes, starts, ends, kinds, width }: Rows, input: OpenedInput,
   if (input.format !== 'parquet') return cell(number);
   const members = input.columns.flatMap((name, column) => {
     const at = number * width + column;
-    const text = cell(at).toString();
-    const value = kinds[at] === AS_JSON ? text : jsonString(text);
-    return kinds[at] === ABSENT ? [] : [`${jsonString(name)}:${value}`];
+    if (kinds[at] === ABSENT) return [];
+    const written = cell(at).toString();
+    return [`${jsonString(name)}:${kinds[at] === AS_JSON ? written : jsonString(written)}`];
   });
   return Buffer.from(`{${members.join(',')}}`);
 }

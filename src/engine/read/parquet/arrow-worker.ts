@@ -51,8 +51,8 @@ function sliceOf(start: number, end: number) {
 async function* piecesOf(wanted: Wanted): AsyncGenerator<Pieces> {
   const { column, group, rows, limit } = wanted;
   for (let end = 0, count = 0; count === end && end < rows; ) {
-    const part = { columns: [column], rowGroups: [group], offset: end, limit, batchSize: STEP_ROWS };
-    const table = await (await file).read(part);
+    const range = { columns: [column], rowGroups: [group], offset: end, limit, batchSize: STEP_ROWS };
+    const table = await (await file).read(range);
     end = Math.min(end + limit, rows);
     for (let at = 0; at < table.numBatches; at++) {
       const batch = table.recordBatch(at)!.intoFFI();
