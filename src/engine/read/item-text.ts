@@ -5,23 +5,40 @@ import { cleaner } from './identifier.js';
 import { look } from './json/look.js';
 import { decoded, objectMembers } from './json/members.js';
 import { METADATA } from './mapping/targets.js';
-import { type Output, viewOf } from './text/bytes.js';
+import { OPEN_BRACE, type Output, viewOf } from './text/bytes.js';
 import type { OpenedInput } from './types.js';
 
 /** Before the identifier. */
 export const headOf = (kind: Kind): string => `{"${ID_FIELD[kind]}":`;
-/** Between identifier and company, and around the members of the metadata. */
+/** Before the company, and before the members of the metadata. */
 const COMPANY = ',"company_id":';
-export const METADATA_OPEN = ',"metadata":{';
-export const METADATA_CLOSE = '}';
+const OPEN_METADATA = ',"metadata":';
 
-/** Writes the beginning of an item. @param company empty if it names none */
-export function beginItem(out: Output, head: string, id: string, company: string): void {
+/**
+ * Writes the beginning of an item. The members of its metadata follow, each with a comma before it.
+ * @param company empty if it names none
+ * @param room for what follows
+ * @returns where the members begin
+ */
+export function beginItem(out: Output, head: string, id: string, company: string, room: number): number {
   out.write(head);
   out.writeJson(id);
-  if (company === '') return;
-  out.write(COMPANY);
-  out.writeJson(company);
+  if (company !== '') {
+    out.write(COMPANY);
+    out.writeJson(company);
+  }
+  out.write(OPEN_METADATA, room);
+  return out.length;
+}
+
+/** Writes the end of an item. @param start of the members of its metadata: without any, it has none */
+export function endItem(out: Output, start: number): void {
+  if (out.length === start) out.length -= OPEN_METADATA.length;
+  else {
+    out.bytes[start] = OPEN_BRACE; // where the comma of the first one is
+    out.write('}');
+  }
+  out.write('}');
 }
 
 /** The version of the rules by which a record becomes an item. Runs begun under other rules are not continued. */

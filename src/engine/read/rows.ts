@@ -5,7 +5,7 @@ import type { Refusal } from './wording.js';
 
 /**
  * Whole rows as UTF-8, not yet checked. Plain data: can be posted to a thread, and kept on disk as it is. Each row has
- * `width` cells, one after another; an item of JSON is one cell.
+ * `width` cells, one after another; an item of JSON is one cell. Rows of Parquet have `cells` instead.
  */
 export interface Rows {
   /** In its own ArrayBuffer. */
@@ -13,12 +13,11 @@ export interface Rows {
   /** For each cell: where its text begins and ends in `bytes`, without quotes around it. */
   starts: Uint32Array<ArrayBuffer>;
   ends: Uint32Array<ArrayBuffer>;
-  /**
-   * For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them, and in Parquet
-   * `AS_JSON`, `ABSENT`, or none of them for a text.
-   */
+  /** For each cell, bits: `ESCAPED` and `DOUBLED`; in a sheet also its type in the workbook, above them. */
   kinds: Uint8Array<ArrayBuffer>;
   width: number;
+  /** Parquet: the cells by column. */
+  cells?: CellColumn[];
   /** What messages show for each row: the line on which it begins, or in a JSON array its number. */
   lines: Uint32Array<ArrayBuffer>;
   /** JSON: the line of the file on which each item begins. */
@@ -32,6 +31,25 @@ export interface Rows {
   /** Keyed hashes of the identifiers of its accepted rows, if an earlier pass has kept them. */
   knownIds?: BigUint64Array<ArrayBuffer> | undefined;
 }
+
+/** The cells of a column, of rows that follow one another. */
+export interface CellColumn {
+  bytes: Uint8Array<ArrayBuffer>;
+  /** Where each cell begins in `bytes`, and where the last one ends. */
+  starts: Uint32Array<ArrayBuffer>;
+  /**
+   * What each cell holds: `ESCAPED_TEXT`, `AS_JSON`, `ABSENT`, or a number of `JSON_TYPES`, for a text without quotes or the
+   * JSON text of another scalar, as `JSON.stringify` writes it. Null if all are texts that JSON does not escape.
+   */
+  kinds: Uint8Array<ArrayBuffer> | null;
+}
+
+/** A text without quotes, of which JSON escapes some. */
+export const ESCAPED_TEXT = 4;
+/** The JSON text of any value. */
+export const AS_JSON = 5;
+/** The row has no value in the column. */
+export const ABSENT = 6;
 
 export interface OddRow {
   /** Its index in the batch. */
@@ -48,10 +66,6 @@ export const ESCAPED = 1;
 export const DOUBLED = 2;
 /** How many bits of a kind these take. */
 export const KIND_BITS = 2;
-/** Parquet: the cell is the JSON text of a value. */
-export const AS_JSON = 1 << KIND_BITS;
-/** Parquet: the row has no value in the column. */
-export const ABSENT = 2 << KIND_BITS;
 
 /** The number of a row among all rows of the input, from 0. */
 export const rowOf = ({ first, rows }: Pick<Rows, 'first' | 'rows'>, number: number): number =>
@@ -72,11 +86,11 @@ export const rejectedRecord = (
   original,
 });
 
-/** Some rows of a batch, by their indexes in it, ascending. They share its bytes. */
+/** Some rows of a batch, by their indexes in it, ascending. Those without `cells` share its bytes. */
 export function only(batch: Rows, numbers: readonly number[]): Rows {
   const { starts, ends, kinds, width, lines, fileLines, odd } = batch;
   const cells = new CellLists(numbers.length * width);
-  for (const number of numbers) {
+  for (const number of batch.cells ? [] : numbers) {
     for (let cell = number * width; cell < (number + 1) * width; cell++)
       cells.push(starts[cell]!, ends[cell]!, kinds[cell]!);
   }
@@ -85,6 +99,10 @@ export function only(batch: Rows, numbers: readonly number[]): Rows {
   return {
     ...batch,
     ...cells.take(),
+    ...(batch.cells && {
+      bytes: new Uint8Array(0),
+      cells: batch.cells.map((column) => cellsOf(column, numbers)),
+    }),
     lines: some(lines),
     ...(fileLines && { fileLines: some(fileLines) }),
     rows: Float64Array.from(numbers, (number) => rowOf(batch, number)),
@@ -94,6 +112,21 @@ export function only(batch: Rows, numbers: readonly number[]): Rows {
         return number === undefined ? [] : [{ ...row, number }];
       }),
     }),
+  };
+}
+
+/** Some cells of a column, in memory of their own. */
+function cellsOf({ bytes, starts, kinds }: CellColumn, numbers: readonly number[]): CellColumn {
+  const ends = new Uint32Array(numbers.length + 1);
+  for (const [at, number] of numbers.entries())
+    ends[at + 1] = ends[at]! + starts[number + 1]! - starts[number]!;
+  const copied = new Uint8Array(ends[numbers.length]!);
+  for (const [at, number] of numbers.entries())
+    copied.set(bytes.subarray(starts[number], starts[number + 1]), ends[at]);
+  return {
+    bytes: copied,
+    starts: ends,
+    kinds: kinds && Uint8Array.from(numbers, (number) => kinds[number]!),
   };
 }
 
@@ -221,7 +254,8 @@ export function writeCell(out: Output, cells: CellLists, text: string, kind = 0)
   cells.push(start, out.length, needsEscape(text) ? kind | ESCAPED : kind);
 }
 
-function needsEscape(text: string): boolean {
+/** Whether JSON escapes some of a text. */
+export function needsEscape(text: string): boolean {
   for (let at = 0; at < text.length; at++) if (mustEscape(text.charCodeAt(at))) return true;
   return false;
 }

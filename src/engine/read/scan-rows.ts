@@ -113,6 +113,7 @@ export class RowScanner {
 /** A row with memory of its own, because that of its batch is used again. */
 function copyOf(batch: Rows, number: number): Rows {
   const row = only(batch, [number]);
+  if (row.cells) return row;
   const from = row.starts.reduce((least, start) => Math.min(least, start));
   const to = row.ends.reduce((most, end) => Math.max(most, end));
   const shifted = (list: Rows['starts']) => list.map((at) => at - from);

@@ -4,22 +4,13 @@ import { scratch } from '../conversion/type.js';
 import { type Converter, converterOf, misfit } from '../conversion/types.js';
 import { BLANK, type RowWriter } from '../format.js';
 import type { IdentifierCheck } from '../identifier.js';
-import { beginItem, EMPTY, headOf, METADATA_OPEN } from '../item-text.js';
+import { beginItem, EMPTY, endItem, headOf } from '../item-text.js';
 import { jsonString, membersOf, membersText } from '../json/text.js';
 import { keyStyle } from '../mapping/rules.js';
 import type { Role, Target } from '../mapping/targets.js';
 import { hasSurplus, inputIdCheck, refusalAgain } from '../rejects-rows.js';
 import { DOUBLED, ESCAPED, type Rows } from '../rows.js';
-import {
-  CLOSE_BRACE,
-  copy,
-  type Fixed,
-  fixed,
-  OPEN_BRACE,
-  type Output,
-  QUOTE,
-  writeFixed,
-} from '../text/bytes.js';
+import { copy, type Fixed, fixed, type Output, QUOTE, writeFixed } from '../text/bytes.js';
 import type { OpenedInput } from '../types.js';
 import { quoted, type Refusal } from '../wording.js';
 import { CsvRow } from './rows.js';
@@ -161,10 +152,7 @@ export class CsvWriter implements RowWriter {
     const { bytes, view, starts, ends, kinds, base } = row;
     const [members, empty] = [this.#members, this.#empty];
     const room = this.#around + ends[base + row.count - 1]! - starts[base]!;
-    beginItem(out, this.#head, this.id, this.company);
-    out.write(METADATA_OPEN, room);
-    // The comma of the first member is where the brace will be.
-    const open = --out.length;
+    const open = beginItem(out, this.#head, this.id, this.company, room);
     let at = open;
     this.quotes = 0;
     for (let member = 0; member < members.length; member++) {
@@ -197,13 +185,8 @@ export class CsvWriter implements RowWriter {
       if (typeof spread === 'string') return spread;
       at = writeText(membersText(spread), out, at, room);
     }
-    at = writeFixed(this.#constants, out.view, at);
-    if (at > open) {
-      out.bytes[open] = OPEN_BRACE;
-      out.bytes[at++] = CLOSE_BRACE;
-    } else at = open - METADATA_OPEN.length + 1;
-    out.bytes[at++] = CLOSE_BRACE;
-    out.length = at;
+    out.length = writeFixed(this.#constants, out.view, at);
+    endItem(out, open);
     return null;
   }
 

@@ -19,15 +19,20 @@ import { JSON_TYPES } from './text.js';
 /** The most fields to know. Items may have any number of different ones, and memory must not grow with the file. */
 export const MAX_FIELDS = 10_000;
 
-/** Receives each value of an item, accepted or not, with its target and the item's line. */
-export type SeeField = (target: Target, value: Members, line: number) => void;
+/** What the values of items are counted in, accepted or not. */
+export interface FieldSink {
+  /** Adds a value with its target, and the item's line. */
+  add(target: Target, value: Members, line: number): void;
+  /** Of the current batch; null for fields that are not counted. */
+  statsOf(target: Target): FieldStats | null;
+}
 
 const [TEXT, INTEGER, NUMBER, NULL] = [0, 1, 2, 4];
 
 /** A value, its line, and its type number. */
 type Seen = Evidence & { type: number };
 
-interface FieldStats {
+export interface FieldStats {
   /** How many values have each type, by type number. */
   counts: number[];
   /** The first value that is not null. */
@@ -45,11 +50,14 @@ export const emptyFieldStats = (): FieldStats => ({
 /** Integers and decimals do not count as different types. */
 const kindOf = (type: number): number => (type === INTEGER ? NUMBER : type);
 
+/** Whether more values of a type only count. */
+export const isSeen = ({ first, other }: FieldStats, type: number): boolean =>
+  other !== null || (first !== null && kindOf(type) === kindOf(first.type));
+
 function addValue(stats: FieldStats, value: Members, line: number): void {
   const { type } = value;
   stats.counts[type]!++;
-  if (type === NULL || stats.other !== null) return;
-  if (stats.first !== null && kindOf(type) === kindOf(stats.first.type)) return;
+  if (type === NULL || isSeen(stats, type)) return;
   const seen = { line, text: shown(value.read()), type };
   if (stats.first === null) stats.first = seen;
   else stats.other = seen;
@@ -88,11 +96,11 @@ export interface FieldPart extends Target {
 }
 
 /** Counts the fields of a batch, as the writer sees them. */
-export class FieldCounter implements ColumnCounter {
+export class FieldCounter implements ColumnCounter, FieldSink {
   #parts = new Map<string, FieldPart>();
 
-  constructor(writer: { see: SeeField | null }) {
-    writer.see = (target, value, line) => this.#add(target, value, line);
+  constructor(values: { sink: FieldSink | null }) {
+    values.sink = this;
   }
 
   begin(): void {
@@ -105,12 +113,16 @@ export class FieldCounter implements ColumnCounter {
     return [...this.#parts.values()];
   }
 
-  #add(target: Target, value: Members, line: number): void {
+  add(target: Target, value: Members, line: number): void {
     const part = this.#parts.get(target.column) ?? this.#open(target);
     if (part === null) return;
     addValue(part.stats, value, line);
     if (part.currencies && value.type === TEXT)
       addCurrency(part.currencies, value.read() as string, line, part.pinned!);
+  }
+
+  statsOf(target: Target): FieldStats | null {
+    return (this.#parts.get(target.column) ?? this.#open(target))?.stats ?? null;
   }
 
   #open(target: Target): FieldPart | null {

@@ -3,7 +3,7 @@
 import { InputError } from '../../errors.js';
 import { type Converter, converterOf } from '../conversion/types.js';
 import { METADATA, type Target, targeting } from '../mapping/targets.js';
-import { ABSENT, AS_JSON, type Rows } from '../rows.js';
+import type { Rows } from '../rows.js';
 import { type Fixed, fixed, viewOf } from '../text/bytes.js';
 import type { OpenedInput } from '../types.js';
 import { MOST_COLUMNS, MOST_LEVELS, TOO_MANY_KEYS, TOO_MANY_LEVELS } from '../wording.js';
@@ -40,14 +40,11 @@ export class Fields {
   readonly #known = new Map<string, Field>();
   #start: Previous = { next: null };
   #last = this.#start;
-  /** By column. */
-  #columns: Field[] = [];
 
-  /** @param keys of both levels @param columns of Parquet */
+  /** @param keys of both levels */
   constructor(
     private readonly targetOf: (name: string) => Target,
     private readonly keys: Map<string, { item: number }>,
-    private readonly columns: readonly string[] = [],
   ) {}
 
   get size(): number {
@@ -61,20 +58,15 @@ export class Fields {
 
   clear(): void {
     this.#known.clear();
-    this.#columns = [];
     this.#start = { next: null };
   }
 
   /** The field of a member. @throws SyntaxError for a name that is not valid JSON */
   of(member: Members): Field {
-    const { bytes, nameStart, nameEnd, column } = member;
-    if (column >= 0) {
-      this.#columns[column] ??= this.#named(this.columns[column]!);
-      return this.#columns[column];
-    }
+    const { bytes, nameStart, nameEnd } = member;
     let field = this.#last.next;
     if (field === null || !isWritten(field.written, bytes, nameStart, nameEnd)) {
-      field = this.#named(member.name);
+      field = this.named(member.name);
       if (!isWritten(field.written, bytes, nameStart, nameEnd)) {
         field.written = Buffer.from(bytes.subarray(nameStart, nameEnd));
       }
@@ -90,7 +82,7 @@ export class Fields {
     return field?.item === item ? field : null;
   }
 
-  #named(name: string): Field {
+  named(name: string): Field {
     const known = this.#known.get(name);
     if (known) return known;
     const target = this.targetOf(name);
@@ -126,7 +118,7 @@ export class ItemFields {
     const include = rules.include.filter((column) => column !== METADATA);
     const inside = { ...rules, include };
     const nested = targeting({ ...input, rules: inside, idColumn: null, companyIdColumn: null });
-    this.outer = new Fields(flat, this.#keys, input.columns);
+    this.outer = new Fields(flat, this.#keys);
     this.inner = new Fields((field) => {
       const { role } = flat(field);
       if (role === 'metadata' || role === 'ignored') return nested(field);
@@ -156,13 +148,23 @@ export interface JsonRecord {
   excess: string | null;
 }
 
+/** Returns the function that gives the text of an item in a batch. */
+export function textsIn({ bytes, starts, ends }: Rows): (number: number) => Buffer {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  return (number) => text.subarray(starts[number], ends[number]);
+}
+
 /**
- * Returns the function that parses a record of a batch.
+ * Returns the function that parses a record of a batch, from its text.
  * @throws InputError if the text is not JSON, naming the line, and in an array the item
  */
-export function recordReader(batch: Rows, input: OpenedInput): (number: number) => JsonRecord {
+export function recordReader(
+  batch: Rows,
+  input: OpenedInput,
+  textOf = textsIn(batch),
+): (number: number) => JsonRecord {
   return (number) => {
-    const bytes = textOf(batch, input, number);
+    const bytes = textOf(number);
     const text = bytes.toString();
     valueEnd(bytes, viewOf(bytes), 0, bytes.length);
     const { members, depth } = isScalar(bytes[0]!) ? NO_SIZE : seen;
@@ -175,20 +177,6 @@ export function recordReader(batch: Rows, input: OpenedInput): (number: number) 
       throw notJson((error as Error).message, text, batch, number, input);
     }
   };
-}
-
-/** A row of columns becomes an object of their values. */
-function textOf({ bytes, starts, ends, kinds, width }: Rows, input: OpenedInput, number: number): Buffer {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const cell = (at: number): Buffer => text.subarray(starts[at], ends[at]);
-  if (input.format !== 'parquet') return cell(number);
-  const members = input.columns.flatMap((name, column) => {
-    const at = number * width + column;
-    if (kinds[at] === ABSENT) return [];
-    const written = cell(at).toString();
-    return [`${jsonString(name)}:${kinds[at] === AS_JSON ? written : jsonString(written)}`];
-  });
-  return Buffer.from(`{${members.join(',')}}`);
 }
 
 const NO_SIZE = { members: 0, depth: 0 };

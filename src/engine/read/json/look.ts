@@ -15,9 +15,9 @@ const EXACT_DIGITS = 15;
 
 /** What a value is. The first five are valid JSON, written as `JSON.stringify` would, and numbered like `JSON_TYPES`. */
 export const TEXT = 0;
-const INTEGER = 1;
-const DECIMAL = 2;
-const BOOLEAN = 3;
+export const INTEGER = 1;
+export const DECIMAL = 2;
+export const BOOLEAN = 3;
 export const NULL = 4;
 /** A text with escapes only of characters that `JSON.stringify` writes as they are: valid, too (`copyDecoded`). */
 export const DECODED = 5;

@@ -1,5 +1,4 @@
 /** The members of a JSON object, one after another, as its text has them. */
-import { ABSENT, AS_JSON, ESCAPED as NEEDS_ESCAPES, type Rows } from '../rows.js';
 import { BACKSLASH, CLOSE_BRACE, COMMA, copy, OPEN_BRACE, QUOTE, skipText, viewOf } from '../text/bytes.js';
 import { copyDecoded, escaped, KEPT, OTHER } from './escapes.js';
 import {
@@ -34,8 +33,6 @@ export class Members {
   /** Where the name is, without quotes. */
   nameStart = 0;
   nameEnd = 0;
-  /** In a row of columns, the column that it names instead. */
-  column = -1;
   /** The value. Its end may be `ENDS` or `BROKEN`. */
   start = 0;
   end = 0;
@@ -91,7 +88,7 @@ export class Members {
     if (bytes[at] !== COLON) return this.#stopAt(at);
     at = skipSpace(bytes, at + 1);
     if (at >= until || isPunctuation(bytes[at]!)) return this.#stopAt(at);
-    this.take(at, until);
+    this.setValue(at, until);
     this.#at = this.end;
     return true;
   }
@@ -105,24 +102,24 @@ export class Members {
     return this.#stop(at < this.until ? BROKEN : ENDS);
   }
 
-  /** Takes a value. */
-  protected take(start: number, until: number): void {
+  /** Finds where a value ends, and what it is. */
+  protected setValue(start: number, until: number): void {
     const { bytes } = this;
     const first = bytes[start]!;
     if (first === QUOTE) {
       const close = this.#textEnd(start, until);
-      this.taken(start, close < 0 ? close : close + 1, this.#textKind);
+      this.setScalar(start, close < 0 ? close : close + 1, this.#textKind);
     } else if (isScalar(first)) {
       const end = scalarEnd(bytes, start, until);
-      this.taken(start, end, scalarKind(bytes, start, end));
+      this.setScalar(start, end, scalarKind(bytes, start, end));
     } else {
-      this.taken(start, look(bytes, this.view, start, until), NESTED);
+      this.setScalar(start, look(bytes, this.view, start, until), NESTED);
       this.levels = seen.depth;
       this.names = seen.members;
     }
   }
 
-  protected taken(start: number, end: number, kind = TEXT): void {
+  protected setScalar(start: number, end: number, kind = TEXT): void {
     this.start = start;
     this.end = end;
     this.kind = kind;
@@ -177,9 +174,13 @@ export class Members {
   }
 
   read(): unknown {
-    const { text, kind } = this;
-    this.#parsed ??= kind === TEXT && !text.includes('\\') ? text.slice(1, -1) : JSON.parse(text);
+    this.#parsed ??= this.parsed();
     return this.#parsed;
+  }
+
+  protected parsed(): unknown {
+    const { text, kind } = this;
+    return kind === TEXT && !text.includes('\\') ? text.slice(1, -1) : JSON.parse(text);
   }
 
   /** How the value is sent; null if it is what `copyTo` copies. */
@@ -206,50 +207,6 @@ export class Members {
         ? !/\p{Surrogate}/u.test(this.read() as string)
         : this.sent() === null && !text.includes('\\u');
     return isWholeValue ? null : lossIn(text, rounds);
-  }
-}
-
-/** The cells of a row of columns: texts, and JSON texts of other values. */
-export class RowMembers extends Members {
-  #rows!: Rows;
-  #base = 0;
-  /** Whether the value is a text without quotes around it. */
-  #isBare = false;
-
-  beginRow(rows: Rows, number: number): void {
-    this.#rows = rows;
-    this.#base = number * rows.width;
-    this.column = -1;
-  }
-
-  override next(): boolean {
-    const { starts, ends, kinds, width } = this.#rows;
-    while (++this.column < width) {
-      const cell = this.#base + this.column;
-      const kind = kinds[cell]!;
-      if (kind === ABSENT) continue;
-      const [start, end] = [starts[cell]!, ends[cell]!];
-      this.#isBare = kind !== AS_JSON;
-      if (!this.#isBare) this.take(skipSpace(this.bytes, start), end);
-      else {
-        this.taken(start, end);
-        if (kind === NEEDS_ESCAPES) this.set(this.bytes.toString('utf8', start, end));
-      }
-      return true;
-    }
-    return false;
-  }
-
-  override get text(): string {
-    return this.#isBare ? `"${super.text}"` : super.text;
-  }
-
-  override copyTo(to: DataView, at: number): number {
-    if (!this.#isBare) return super.copyTo(to, at);
-    to.setUint8(at, QUOTE);
-    const end = copy(this.view, this.start, this.end, to, at + 1);
-    to.setUint8(end, QUOTE);
-    return end + 1;
   }
 }
 

@@ -36,7 +36,7 @@ export const jsonFormat: InputFormat<JsonWriter> = {
   open,
   rows: (input, { bytes }) => splitText(toUtf8(bytes, input.encoding), tokenizerOf(input), input),
   writer: (input) => new JsonWriter(input),
-  counter: (_, writer) => new FieldCounter(writer),
+  counter: (_, writer) => new FieldCounter(writer.values),
   totals: (input) => new JsonTotals(placeOf(input)),
   placeOf,
 };

@@ -1,42 +1,80 @@
 /**
- * The thread in which parquet-wasm decodes columns. It gives the values of many rows in one piece of memory, as Arrow has
- * them (its C data interface). A damaged file may end the thread: the library does not throw all of its errors.
+ * The thread in which parquet-wasm decodes columns. It gives the values of some rows of all columns at a time, as Arrow has
+ * them in memory (its C data interface). A damaged file may end the thread: the library does not throw all of its errors.
  */
 import { readSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ParquetFile, wasmMemory } from 'parquet-wasm';
-import type { Pieces, Wanted } from './arrow.js';
+import { textMemory } from '../text/bytes.js';
+import type { ArrowGroup, Orders, Part, Sent, Wanted } from './arrow.js';
 
-/** How many rows to give at a time. */
-const STEP_ROWS = 1 << 14;
 /** Where structures of Arrow have their members, in memory with addresses of 32 bits. */
 const SCHEMA = { name: 0, children: 32 };
 const ARRAY = { count: 0, offset: 16, childCount: 32, pieces: 40, children: 44, dictionary: 48 };
 
-/** By column, the row group that was asked for last, and its rows that follow those that were sent. */
-const following = new Map<
-  string,
-  { group: number; rest: AsyncGenerator<Pieces>; next: Promise<Pieces | null> }
->();
-const { fd, size } = workerData as { fd: number; size: number };
+/** Values of a column, which are in the library's memory until the next ones are asked for. */
+interface Found {
+  count: number;
+  parts: (Part | null)[];
+}
+
+const { fd, size, groups, ahead } = workerData as Orders;
 // The library uses nothing else of a blob. Those that Node makes of files are read twice as slowly.
 const file = ParquetFile.fromFile({ size, slice: sliceOf } as unknown as Blob);
 
-parentPort!.on('message', async (wanted: Wanted) => {
-  const { column, group } = wanted;
-  const known = following.get(column);
-  const rest = known?.group === group ? known.rest : piecesOf(wanted);
-  const pieces = await (known?.group === group ? known.next : decode(rest));
-  following.set(column, { group, rest, next: pieces === null ? Promise.resolve(null) : decode(rest) });
-  parentPort!.postMessage(pieces, pieces?.memory.filter((memory) => memory !== null) ?? []);
+/** How many steps may be sent before one of them is taken. */
+let allowed = ahead;
+let proceed: () => void = () => {};
+parentPort!.on('message', (spare: ArrayBuffer | null) => {
+  if (spare) textMemory.give(spare);
+  allowed++;
+  proceed();
 });
+void decodeAll().then(() => parentPort!.close());
 
-/** Null after the last rows, and if they cannot be read. */
-const decode = (rest: AsyncGenerator<Pieces>): Promise<Pieces | null> =>
-  rest.next().then(
-    ({ value }) => value ?? null,
-    () => null,
-  );
+async function decodeAll(): Promise<void> {
+  /** Columns whose values the library could not read, or has in another form. */
+  const unread = new Set<number>();
+  for (const group of groups) {
+    const columns = group.columns.map((wanted, at) =>
+      wanted === null || unread.has(at) ? null : foundIn(wanted, group),
+    );
+    for (let row = 0; row < group.rows; row += group.step) {
+      const count = Math.min(group.step, group.rows - row);
+      while (allowed === 0) await new Promise<void>((resolve) => (proceed = resolve));
+      allowed--;
+      const step: (Found | null)[] = [];
+      for (const [at, column] of columns.entries()) {
+        const next = column === null || unread.has(at) ? null : await column.next().catch(() => null);
+        const found = next?.value?.count === count ? next.value : null;
+        if (column !== null && found === null) unread.add(at);
+        step.push(found);
+      }
+      send(step);
+    }
+    for (const column of columns) await column?.return(undefined);
+  }
+}
+
+/** Copies the values of a step into one piece of memory. */
+function send(step: readonly (Found | null)[]): void {
+  let length = 0;
+  const place = (part: Part | null): Part | null => {
+    if (part === null) return null;
+    const start = length;
+    length += Math.ceil(part.bytes / 8) * 8;
+    return { start, bytes: part.bytes };
+  };
+  const columns = step.map((found) => found?.parts.map(place) ?? null);
+  const memory = textMemory.take(length);
+  const from = wasmMemory().buffer;
+  for (const [at, found] of step.entries()) {
+    for (const [index, part] of found?.parts.entries() ?? [])
+      if (part !== null) memory.set(new Uint8Array(from, part.start, part.bytes), columns[at]![index]!.start);
+  }
+  const sent: Sent = { memory: memory.buffer, columns };
+  parentPort!.postMessage(sent, [memory.buffer]);
+}
 
 function sliceOf(start: number, end: number) {
   const arrayBuffer = async (): Promise<ArrayBuffer> => {
@@ -47,32 +85,37 @@ function sliceOf(start: number, end: number) {
   return { size: end - start, arrayBuffer };
 }
 
-/** It ends at values of another form, and if there are fewer than were asked for. */
-async function* piecesOf(wanted: Wanted): AsyncGenerator<Pieces> {
-  const { column, group, rows, limit } = wanted;
-  for (let end = 0, count = 0; count === end && end < rows; ) {
-    const range = { columns: [column], rowGroups: [group], offset: end, limit, batchSize: STEP_ROWS };
+/** The values of a column in a row group, `step` rows at a time. It ends at values of another form. */
+async function* foundIn(
+  wanted: Wanted,
+  { group, rows, step, limit }: ArrowGroup,
+): AsyncGenerator<Found, undefined> {
+  for (let offset = 0; offset < rows; offset += limit) {
+    const range = { columns: [wanted.column], rowGroups: [group], offset, limit, batchSize: step };
     const table = await (await file).read(range);
-    end = Math.min(end + limit, rows);
-    for (let at = 0; at < table.numBatches; at++) {
-      const batch = table.recordBatch(at)!.intoFFI();
-      const pieces = piecesAt(batch.schemaAddr(), batch.arrayAddr(), wanted);
-      batch.free();
-      if (pieces === null) return;
-      count += pieces.count;
-      yield pieces;
+    try {
+      for (let at = 0; at < table.numBatches; at++) {
+        const batch = table.recordBatch(at)!.intoFFI();
+        try {
+          const found = foundAt(batch.schemaAddr(), batch.arrayAddr(), wanted);
+          if (found === null) return;
+          yield found;
+        } finally {
+          batch.free();
+        }
+      }
+    } finally {
+      table.free();
     }
-    table.free();
   }
 }
 
-/** Copies the values of a batch with one column. Null if they have another form. */
-function piecesAt(schema: number, array: number, { name: form, width }: Wanted): Pieces | null {
-  const memory = wasmMemory().buffer as ArrayBuffer;
+/** The values of a batch with one column. Null if they have another form. */
+function foundAt(schema: number, array: number, { name: form, width }: Wanted): Found | null {
+  const memory = wasmMemory().buffer;
   const view = new DataView(memory);
   const pointer = (at: number): number => view.getUint32(at, true);
   const integer = (at: number): number => Number(view.getBigInt64(at, true));
-  const copy = (place: number, bytes: number): ArrayBuffer => memory.slice(place, place + bytes);
   if (integer(array + ARRAY.childCount) !== 1) return null;
   const child = pointer(pointer(array + ARRAY.children));
   const text = pointer(pointer(pointer(schema + SCHEMA.children)) + SCHEMA.name);
@@ -81,9 +124,8 @@ function piecesAt(schema: number, array: number, { name: form, width }: Wanted):
   if (!form.test(name!) || isPart || pointer(child + ARRAY.dictionary) !== 0) return null;
   const count = integer(child + ARRAY.count);
   const [filled, first, second] = [0, 4, 8].map((at) => pointer(pointer(child + ARRAY.pieces) + at));
-  const values =
-    width === null
-      ? [copy(first!, 4 * (count + 1)), copy(second!, view.getInt32(first! + 4 * count, true))]
-      : [copy(first!, Math.ceil(count * width))];
-  return { count, memory: [filled === 0 ? null : copy(filled!, Math.ceil(count / 8)), ...values] };
+  const bitmap = filled === 0 ? null : { start: filled!, bytes: Math.ceil(count / 8) };
+  if (width !== null) return { count, parts: [bitmap, { start: first!, bytes: Math.ceil(count * width) }] };
+  const texts = { start: second!, bytes: view.getInt32(first! + 4 * count, true) };
+  return { count, parts: [bitmap, { start: first!, bytes: 4 * (count + 1) }, texts] };
 }

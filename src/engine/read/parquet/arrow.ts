@@ -5,63 +5,97 @@
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
-import type { RowGroup, SchemaElement } from 'hyparquet';
-import { viewOf } from '../text/bytes.js';
+import type { SchemaElement } from 'hyparquet';
+import { textMemory } from '../text/bytes.js';
+import { type ParquetFile, stepOf } from './file.js';
 import { isText, meaningOf } from './values.js';
 
-/** What the thread decodes next: rows of a column in a row group. */
+/** A column that the thread decodes. */
 export interface Wanted {
   column: string;
-  group: number;
-  /** How many rows the group has, and how many of them to decode at a time. */
-  rows: number;
-  limit: number;
   /** Names of the forms in which Arrow has values as they are in the file. */
   name: RegExp;
   /** Bytes of a value; null for texts. */
   width: number | null;
 }
 
-/** The values of some rows. */
-export interface Pieces {
-  count: number;
-  /** A bit for each row that has a value, or null if all have; the values; for texts, where each begins, and the texts. */
-  memory: (ArrayBuffer | null)[];
+/** What the thread decodes of a row group. */
+export interface ArrowGroup {
+  /** Its number. */
+  group: number;
+  rows: number;
+  /** How many rows to give at a time. */
+  step: number;
+  /** How many rows to decode at a time, a multiple of that. */
+  limit: number;
+  /** Null for those that hyparquet decodes. */
+  columns: (Wanted | null)[];
+}
+
+/** What the thread does: the file, its groups in order, and how many steps to be ahead. */
+export interface Orders {
+  fd: number;
+  size: number;
+  groups: ArrowGroup[];
+  ahead: number;
+}
+
+/** A piece of memory. */
+export interface Part {
+  start: number;
+  bytes: number;
+}
+
+/** The values of the next rows. */
+export interface Sent {
+  memory: ArrayBuffer;
+  /**
+   * By column: a bit for each row that has a value, or null if all have; the values; for texts, where each begins, and the
+   * texts. Null for columns that hyparquet must read.
+   */
+  columns: ((Part | null)[] | null)[];
 }
 
 export interface ArrowValues {
-  count: number;
   /** Null if there is a value in each row. */
   isNull: ((row: number) => boolean) | null;
   /** As in the file. A text is its bytes. */
   value(row: number): unknown;
   /** Texts, which are valid UTF-8: where each one begins, and where the last one ends. Null for other values. */
-  texts: { bytes: Uint8Array; view: DataView; starts: Int32Array } | null;
+  texts: { bytes: Uint8Array<ArrayBuffer>; starts: Uint32Array<ArrayBuffer> } | null;
 }
 
-type Read = (first: ArrayBuffer) => ArrowValues['value'];
+/** The values of the next rows by column. */
+export interface ArrowStep {
+  /** Their memory. */
+  memory: ArrayBuffer;
+  columns: readonly (ArrowValues | null)[];
+}
+
+type Read = (memory: ArrayBuffer, part: Part) => ArrowValues['value'];
 interface Form extends Pick<Wanted, 'name' | 'width'> {
   read: Read;
 }
 
 const numbers =
   (Numbers: typeof Int32Array | typeof Float32Array | typeof Float64Array): Read =>
-  (memory) => {
-    const values = new Numbers(memory);
+  (memory, { start, bytes }) => {
+    const values = new Numbers(memory, start, bytes / Numbers.BYTES_PER_ELEMENT);
     return (row) => values[row]!;
   };
 
 /** A number is made many times as fast as a bigint. */
-const integers: Read = (memory) => {
-  const [halves, wholes] = [new Int32Array(memory), new BigInt64Array(memory)];
+const integers: Read = (memory, { start, bytes }) => {
+  const halves = new Int32Array(memory, start, bytes / 4);
+  const wholes = new BigInt64Array(memory, start, bytes / 8);
   return (row) => {
     const number = halves[2 * row + 1]! * 2 ** 32 + (halves[2 * row]! >>> 0);
     return Number.isSafeInteger(number) ? number : wholes[row]!;
   };
 };
 
-const bits = (memory: ArrayBuffer): ((row: number) => boolean) => {
-  const bytes = new Uint8Array(memory);
+const bits = (memory: ArrayBuffer, part: Part): ((row: number) => boolean) => {
+  const bytes = new Uint8Array(memory, part.start, part.bytes);
   return (row) => (bytes[row >> 3]! & (1 << (row & 7))) !== 0;
 };
 
@@ -88,53 +122,62 @@ export function formOf(element: SchemaElement): Form | typeof TEXT | null {
 /** How many rows to decode at a time, at most, and how many bytes of all columns: the library keeps what it has decoded. */
 const MOST_ROWS = 1 << 17;
 const MOST_BYTES = 64 * 1024 * 1024;
+/** While the thread decodes the next columns, there is work for the others. */
+const AHEAD = 16;
 
 /** Next to the bundle that contains this module. Missing if the sources are run directly. */
 const WORKER = new URL('./arrow-worker.cjs', import.meta.url);
 
-/** A file for the thread, which starts with the first values. */
-export class ArrowFile {
+/** The columns of a file that the thread decodes. It starts with the first values. */
+export class ArrowColumns {
+  readonly #orders: Orders;
+  /** By column; null for those that hyparquet reads. */
+  readonly #forms: (Form | typeof TEXT | null)[];
   #worker: Worker | null = null;
   #isAtWork: boolean;
-  #answer: (pieces: Pieces | null) => void = () => {};
+  /** What it has sent, one step after another. */
+  readonly #sent: Sent[] = [];
+  #arrived: () => void = () => {};
 
-  /** @param file its descriptor and size */
   constructor(
-    private readonly file: { fd: number; size: number },
+    { fd, size, groups, columns }: Pick<ParquetFile, 'fd' | 'size' | 'groups' | 'columns'>,
+    isWanted: (column: number) => boolean,
     private readonly script = WORKER,
   ) {
-    this.#isAtWork = existsSync(fileURLToPath(script));
+    this.#forms = columns.map(({ isFlat, node }, at) =>
+      isFlat && isWanted(at) ? formOf(node.element) : null,
+    );
+    const ordered = groups.map((group, at): ArrowGroup => {
+      const [rows, step, bytes] = [Number(group.num_rows), stepOf(group), Number(group.total_byte_size)];
+      const most = Math.min(MOST_ROWS, bytes > 0 ? (rows * MOST_BYTES) / bytes : MOST_ROWS);
+      const wanted = columns.map((column, index): Wanted | null => {
+        const form = this.#forms[index];
+        return form && column.isWhole(group)
+          ? { column: column.name, name: form.name, width: form.width }
+          : null;
+      });
+      return { group: at, rows, step, limit: step * Math.ceil(most / step), columns: wanted };
+    });
+    this.#orders = { fd, size, groups: ordered, ahead: AHEAD };
+    this.#isAtWork = this.#forms.some((form) => form !== null) && existsSync(fileURLToPath(script));
   }
 
   /**
-   * The values of a column in a row group, some rows at a time. They end before the last rows if the library cannot read
-   * them, or has them in another form: then hyparquet reads them, or says what is wrong with them.
+   * The values of the next rows. Null where the library cannot read them, or has them in another form: then
+   * hyparquet reads these and all after them, or says what is wrong with them.
    */
-  async *values(
-    column: string,
-    element: SchemaElement,
-    group: number,
-    { num_rows, total_byte_size }: Pick<RowGroup, 'num_rows' | 'total_byte_size'>,
-  ): AsyncGenerator<ArrowValues, void> {
-    const form = formOf(element);
-    if (form === null) return;
-    const { name, width } = form;
-    const [rows, bytes] = [Number(num_rows), Number(total_byte_size)];
-    const limit = Math.ceil(Math.min(MOST_ROWS, bytes > 0 ? (rows * MOST_BYTES) / bytes : MOST_ROWS));
-    for (;;) {
-      const pieces = await this.#ask({ column, group, rows, limit, name, width });
-      if (pieces === null) return;
-      const { count, memory } = pieces;
-      const [filled, first, second] = memory;
-      const hasValue = filled ? bits(filled) : null;
-      const isNull = hasValue && ((row: number) => !hasValue(row));
-      if ('read' in form) yield { count, isNull, value: form.read(first!), texts: null };
-      else {
-        const [starts, bytes] = [new Int32Array(first!), new Uint8Array(second!)];
-        const value = (row: number): Uint8Array => bytes.subarray(starts[row], starts[row + 1]);
-        yield { count, isNull, value, texts: { bytes, view: viewOf(bytes), starts } };
-      }
-    }
+  async next(): Promise<ArrowStep> {
+    if (this.#isAtWork) this.#worker ??= this.#start();
+    if (this.#isAtWork && this.#sent.length === 0)
+      await new Promise<void>((resolve) => (this.#arrived = resolve));
+    const sent = this.#sent.shift();
+    const spare = textMemory.pop() ?? null;
+    this.#worker?.postMessage(spare, spare ? [spare] : []);
+    const columns = this.#forms.map((form, column) => {
+      const parts = sent?.columns[column];
+      return parts && form ? valuesOf(sent.memory, parts, form) : null;
+    });
+    return { memory: sent?.memory ?? new ArrayBuffer(0), columns };
   }
 
   async close(): Promise<void> {
@@ -142,30 +185,37 @@ export class ArrowFile {
     await this.#worker?.terminate();
   }
 
-  /** One at a time. */
-  #ask(wanted: Wanted): Promise<Pieces | null> {
-    return new Promise((resolve) => {
-      this.#answer = resolve;
-      if (!this.#isAtWork) return resolve(null);
-      try {
-        this.#worker ??= this.#start();
-        this.#worker.postMessage(wanted);
-      } catch {
-        this.#end(); // the system has no more threads
-      }
-    });
-  }
-
-  #start(): Worker {
-    // What the library says of its errors is for its developers.
-    return new Worker(this.script, { workerData: this.file, stderr: true })
-      .on('message', (pieces) => this.#answer(pieces))
-      .on('error', () => this.#end())
-      .on('exit', () => this.#end());
+  #start(): Worker | null {
+    try {
+      // What the library says of its errors is for its developers.
+      return new Worker(this.script, { workerData: this.#orders, stderr: true })
+        .on('message', (pieces) => {
+          this.#sent.push(pieces);
+          this.#arrived();
+        })
+        .on('error', () => this.#end())
+        .on('exit', () => this.#end());
+    } catch {
+      this.#end(); // the system has no more threads
+      return null;
+    }
   }
 
   #end(): void {
     this.#isAtWork = false;
-    this.#answer(null);
+    this.#arrived();
   }
+}
+
+function valuesOf(
+  memory: ArrayBuffer,
+  [filled, first, second]: readonly (Part | null)[],
+  form: Form | typeof TEXT,
+): ArrowValues {
+  const hasValue = filled ? bits(memory, filled) : null;
+  const isNull = hasValue && ((row: number) => !hasValue(row));
+  if ('read' in form) return { isNull, value: form.read(memory, first!), texts: null };
+  const starts = new Uint32Array(memory, first!.start, first!.bytes / 4);
+  const bytes = new Uint8Array(memory, second!.start, second!.bytes);
+  return { isNull, value: (row) => bytes.subarray(starts[row], starts[row + 1]), texts: { bytes, starts } };
 }

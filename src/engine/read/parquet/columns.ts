@@ -1,8 +1,10 @@
 /** Reads a column, some rows at a time: texts as they are, and the JSON texts of other values. */
+import type { RowGroup } from 'hyparquet';
 import { InputError } from '../../errors.js';
+import { BOOLEAN, DECIMAL, INTEGER, TEXT } from '../json/look.js';
 import { jsonString } from '../json/text.js';
-import { ABSENT, AS_JSON, ESCAPED, type Rows } from '../rows.js';
-import { isPlain, Output } from '../text/bytes.js';
+import { ABSENT, AS_JSON, type CellColumn, ESCAPED_TEXT, needsEscape } from '../rows.js';
+import { isPlain, Output, viewOf } from '../text/bytes.js';
 import type { ArrowValues } from './arrow.js';
 import type { FileColumn, ParquetFile } from './file.js';
 import { readerOf } from './nested.js';
@@ -23,159 +25,100 @@ export interface Member {
   wide: boolean;
 }
 
-/** With fewer rows, loading parquet-wasm takes longer than it saves. */
-const LEAST_ROWS = 100_000;
+/** Some rows of a row group. */
+export interface Step {
+  group: RowGroup;
+  /** Their numbers in it, from 0, the end exclusive. */
+  from: number;
+  to: number;
+  /** How many rows of the file come before the group. */
+  before: number;
+}
 
-/** The values of some rows. */
-interface Part {
+/** The values of rows of a group that hyparquet has decoded at once. */
+interface Page {
   first: number;
-  /** The row after the last. */
   end: number;
-  out: Output;
-  /** Where each value begins, and where the last one ends. */
-  starts: Uint32Array;
-  /** As in `Rows`. */
-  kinds: Uint8Array;
-  /** Why values cannot be sent, by row. */
-  bad: Map<number, string>;
+  value(row: number): unknown;
 }
 
-const PLAIN = 0;
-
-function newPart(): Part {
-  const nothing = { starts: new Uint32Array(1), kinds: new Uint8Array(0), bad: new Map() };
-  return { first: 0, end: 0, out: new Output(64), ...nothing };
-}
+const NO_PAGE: Page = { first: 0, end: 0, value: () => undefined };
 
 export class Column {
-  /** The rows that are loaded. Their numbers are those in the file, from 0. */
-  part = newPart();
-  /** The rows after them, once they are decoded, in the memory of those before. */
-  #following = newPart();
-  #next: Promise<IteratorResult<void, void>> | null = null;
-  readonly #parts: AsyncGenerator<void, void>;
+  /** Of the current row group. */
+  #pages: { group: RowGroup; of: ColumnPages; page: Page } | null = null;
+  /** The cells that are read, and why their values cannot be sent, by row in the file. */
+  #out = new Output(64);
+  #bad = new Map<number, string>();
   /** Writes a value, and gives its kind. It has written nothing when it throws. */
   readonly #write: (raw: unknown) => number;
 
   constructor(
     private readonly file: ParquetFile,
     private readonly column: FileColumn,
-    private readonly member: Member,
+    readonly member: Member,
   ) {
-    this.#parts = this.#read();
     this.#write = this.#writer();
   }
 
-  /** Decodes the rows after those that are loaded, if there are any. What is wrong with them is told when they are loaded. */
-  async prepare(): Promise<void> {
-    if (this.#next !== null) return;
-    this.#next = this.#parts.next();
-    await this.#next.catch(() => {});
-  }
-
-  /** Loads the rows after those that are loaded. @throws InputError */
-  async load(): Promise<void> {
-    const next = this.#next ?? this.#parts.next();
-    this.#next = null;
-    if ((await next).done) throw new Error('a column has too few values');
-    [this.part, this.#following] = [this.#following, this.part];
-  }
-
-  /** Bytes of the values in loaded rows. */
-  size(from: number, to: number): number {
-    const { first, starts } = this.part;
-    return starts[to - first]! - starts[from - first]!;
-  }
-
-  /** Copies the values of loaded rows into a batch, as its column `index`. @param at where @returns the offset after them */
-  copy(from: number, to: number, batch: Rows, index: number, at: number): number {
-    const { first, out, starts, kinds } = this.part;
-    const { width } = batch;
-    const [start, end] = [starts[from - first]!, starts[to - first]!];
-    batch.bytes.set(out.bytes.subarray(start, end), at);
-    for (let row = from - first, cell = index; row < to - first; row++, cell += width) {
-      batch.starts[cell] = starts[row]! - start + at;
-      batch.ends[cell] = starts[row + 1]! - start + at;
-      batch.kinds[cell] = kinds[row]!;
-    }
-    return at + end - start;
-  }
-
-  async *#read(): AsyncGenerator<void, void> {
-    const { groups, arrow } = this.file;
-    const { name, node } = this.column;
-    let isFast = this.file.rows >= LEAST_ROWS && !this.member.spread;
-    let before = 0;
-    for (const [at, group] of groups.entries()) {
-      const rows = Number(group.num_rows);
-      if (rows === 0) continue; // its columns may have no pages and no valid offset
-      const pages = new ColumnPages(this.file, this.column, group);
-      let done = 0;
-      if (isFast && this.column.isWhole(group)) {
-        for await (const values of arrow.values(name, node.element, at, group)) {
-          this.#copy(values, before + done);
-          yield;
-          done += values.count;
-        }
-        isFast = done === rows;
+  /**
+   * Reads the rows after those that were read last.
+   * @param values as parquet-wasm has decoded them; null if hyparquet must
+   * @returns also why values cannot be sent, by row in the file
+   * @throws InputError
+   */
+  async read(
+    step: Step,
+    values: ArrowValues | null,
+  ): Promise<{ cells: CellColumn; bad: ReadonlyMap<number, string> }> {
+    const { from, to, before } = step;
+    const count = to - from;
+    if (values?.texts && (this.member.missing === null || values.isNull === null))
+      return { cells: textCells(values.texts, values.isNull, count), bad: new Map() };
+    this.#out = new Output(Math.ceil(this.#out.length * 1.1) + 64);
+    this.#bad = new Map();
+    const cells = { starts: new Uint32Array(count + 1), kinds: new Uint8Array(count) };
+    for (let row = from; row < to; ) {
+      const { first, end, value } = values ? asPage(values, step) : await this.#pageAt(step.group, row);
+      for (const until = Math.min(end, to); row < until; row++) {
+        const at = row - from;
+        cells.kinds[at] = this.#writeAt(before + row, value(row - first));
+        cells.starts[at + 1] = this.#out.length;
       }
-      while (done < rows) {
-        const { count, value } = await pages.from(done);
-        this.#fill(before + done, count, (row) => this.#write(value(row)));
-        yield;
-        done += count;
-      }
-      before += rows;
+    }
+    const { bytes, length } = this.#out;
+    return {
+      cells: { ...cells, bytes: new Uint8Array(bytes.buffer as ArrayBuffer, 0, length) },
+      bad: this.#bad,
+    };
+  }
+
+  async #pageAt(group: RowGroup, row: number): Promise<Page> {
+    if (this.#pages?.group !== group)
+      this.#pages = { group, of: new ColumnPages(this.file, this.column, group), page: NO_PAGE };
+    const pages = this.#pages;
+    if (row >= pages.page.end) {
+      pages.page = NO_PAGE; // is garbage while the next one is decoded
+      const { count, value } = await pages.of.from(row);
+      pages.page = { first: row, end: row + count, value };
+    }
+    return pages.page;
+  }
+
+  /** @param row in the file @returns the kind of the cell */
+  #writeAt(row: number, value: unknown): number {
+    try {
+      return this.#write(value);
+    } catch (error) {
+      const [why, shown] = this.#unfit(error, row);
+      if (this.member.rejects) this.#bad.set(row, why);
+      return this.#writeText(shown);
     }
   }
 
-  /** @param first row of the file */
-  #copy({ count, isNull, texts, value }: ArrowValues, first: number): void {
-    if (texts === null || this.member.missing !== null) {
-      this.#fill(first, count, (row) => this.#write(isNull?.(row) ? null : value(row)));
-      return;
-    }
-    const { bytes, view, starts } = texts;
-    const part = this.#begin(first, count);
-    part.out.reserve(bytes.length);
-    part.out.bytes.set(bytes);
-    part.out.length = bytes.length;
-    part.starts.set(starts);
-    part.kinds.fill(PLAIN, 0, count);
-    const arePlain = isPlain(view, 0, bytes.length) !== null;
-    for (let row = 0; row < count && (isNull !== null || !arePlain); row++) {
-      if (isNull?.(row)) part.kinds[row] = ABSENT;
-      else if (!arePlain && isPlain(view, starts[row]!, starts[row + 1]!) === null) part.kinds[row] = ESCAPED;
-    }
-  }
-
-  /** @param first row of the file @param write writes the value of a row, counted from there, and gives its kind */
-  #fill(first: number, count: number, write: (row: number) => number): void {
-    const { out, starts, kinds, bad } = this.#begin(first, count);
-    starts[0] = 0;
-    for (let row = 0; row < count; row++) {
-      try {
-        kinds[row] = write(row);
-      } catch (error) {
-        const [why, shown] = this.#unfit(error, first + row);
-        if (this.member.rejects) bad.set(first + row, why);
-        out.write(jsonString(shown));
-        kinds[row] = AS_JSON;
-      }
-      starts[row + 1] = out.length;
-    }
-  }
-
-  /** Begins the part that follows the loaded one. */
-  #begin(first: number, count: number): Part {
-    const part = this.#following;
-    [part.first, part.end, part.out.length] = [first, first + count, 0];
-    part.bad.clear();
-    if (part.kinds.length < count) {
-      part.starts = new Uint32Array(count + 1);
-      part.kinds = new Uint8Array(count);
-    }
-    return part;
+  #writeText(text: string): number {
+    this.#out.write(text);
+    return needsEscape(text) ? ESCAPED_TEXT : TEXT;
   }
 
   /** Why a value cannot be sent, and its text. @throws the error of one that cannot be read */
@@ -190,11 +133,11 @@ export class Column {
   #writer(): (raw: unknown) => number {
     const { asText, missing, spread, wide } = this.member;
     const { node, isFlat } = this.column;
-    const write = (text: string | null): number => {
-      const written = text ?? missing;
+    const write = (json: string | null, kind = AS_JSON): number => {
+      const written = json ?? missing;
       if (written === null) return ABSENT;
-      this.#following.out.write(written);
-      return AS_JSON;
+      this.#out.write(written);
+      return json === null ? AS_JSON : kind;
     };
     if (!isFlat) {
       const read = readerOf(node);
@@ -208,15 +151,41 @@ export class Column {
     const convert = converterOf(node.element, wide);
     return (raw) => {
       if (raw === undefined) throw new Error(NO_VALUE);
-      if (copies && raw !== null && this.#following.out.copyText(raw as Uint8Array)) return PLAIN;
+      if (copies && raw !== null && this.#out.copyText(raw as Uint8Array)) return TEXT;
       const value = raw === null ? null : convert(raw);
-      const quotes = asText === 'all' || (asText === 'integers' && Number.isSafeInteger(value));
-      if (typeof value !== 'string')
-        return write(value === null ? null : quotes ? `"${value}"` : String(value));
-      this.#following.out.writeJson(value);
-      return AS_JSON;
+      if (value === null) return write(null);
+      const isText = asText === 'all' || (asText === 'integers' && Number.isSafeInteger(value));
+      if (isText || typeof value === 'string') return this.#writeText(String(value));
+      if (typeof value === 'boolean') return write(String(value), BOOLEAN);
+      this.#out.writeNumber(value as number);
+      return Number.isInteger(value) ? INTEGER : DECIMAL;
     };
   }
+}
+
+/** Values of parquet-wasm are those of one step. */
+const asPage = ({ isNull, value }: ArrowValues, { from, to }: Step): Page => ({
+  first: from,
+  end: to,
+  value: isNull === null ? value : (row) => (isNull(row) ? null : value(row)),
+});
+
+/** Texts as parquet-wasm has them in memory. */
+function textCells(
+  texts: NonNullable<ArrowValues['texts']>,
+  isNull: ArrowValues['isNull'],
+  count: number,
+): CellColumn {
+  const { bytes, starts } = texts;
+  const view = viewOf(bytes);
+  const arePlain = isPlain(view, 0, bytes.length) !== null;
+  if (arePlain && isNull === null) return { ...texts, kinds: null };
+  const kinds = new Uint8Array(count);
+  for (let row = 0; row < count; row++) {
+    if (isNull?.(row)) kinds[row] = ABSENT;
+    else if (!arePlain && isPlain(view, starts[row]!, starts[row + 1]!) === null) kinds[row] = ESCAPED_TEXT;
+  }
+  return { ...texts, kinds };
 }
 
 const NO_VALUE = 'a value is not in its dictionary';

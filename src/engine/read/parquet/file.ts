@@ -11,7 +11,6 @@ import {
 import { InputError } from '../../errors.js';
 import { openFile, type SourceFile } from '../text/source.js';
 import { MOST_COLUMNS, tooManyColumns } from '../wording.js';
-import { ArrowFile } from './arrow.js';
 import { isUnsigned32 } from './values.js';
 
 export interface ParquetFile {
@@ -21,7 +20,8 @@ export interface ParquetFile {
   groups: RowGroup[];
   rows: number;
   columns: FileColumn[];
-  arrow: ArrowFile;
+  fd: number;
+  size: number;
   close(): Promise<void>;
 }
 
@@ -71,16 +71,21 @@ export async function openParquet(source: SourceFile): Promise<ParquetFile> {
       first += column.width;
       return column;
     });
-    const arrow = new ArrowFile({ fd: handle.fd, size });
-    const close = async (): Promise<void> => {
-      await arrow.close();
-      await handle.close();
-    };
-    return { path, bytes, groups, columns, rows, arrow, close };
+    return { path, bytes, groups, columns, rows, fd: handle.fd, size, close: () => handle.close() };
   } catch (error) {
     await handle.close();
     throw damaged(path, error);
   }
+}
+
+/** How many rows to read at a time, at most, and about how many bytes. */
+const MOST_ROWS = 4096;
+const STEP_BYTES = 1024 * 1024;
+
+/** How many rows of a group to read at a time. */
+export function stepOf({ num_rows, total_byte_size }: RowGroup): number {
+  const rows = (Number(num_rows) * STEP_BYTES) / Number(total_byte_size);
+  return rows > 0 ? Math.ceil(Math.min(rows, MOST_ROWS)) : MOST_ROWS;
 }
 
 /** The error for a damaged file, from what a reader that trusts its input threw. */

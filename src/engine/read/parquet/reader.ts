@@ -2,11 +2,11 @@
 import { InputError } from '../../errors.js';
 import type { InputFormat } from '../format.js';
 import { emptyFieldStats, FieldCounter, type FieldPart, JsonTotals } from '../json/fields.js';
-import { JsonWriter } from '../json/writer.js';
 import { identify } from '../mapping/identity.js';
 import { targeting } from '../mapping/targets.js';
+import { ParquetWriter } from './writer.js';
 
-export const parquetFormat: InputFormat<JsonWriter> = {
+export const parquetFormat: InputFormat<ParquetWriter> = {
   extensions: { parquet: 'parquet', pq: 'parquet' },
   sniff: (start) => /^PAR[1E]/.test(start.toString('latin1')),
   async open(file, options) {
@@ -34,8 +34,8 @@ export const parquetFormat: InputFormat<JsonWriter> = {
     for await (const _ of bytes);
     yield* (await import('./rows.js')).parquetRows(input, signal);
   },
-  writer: (input) => new JsonWriter(input),
-  counter: (_, writer) => new FieldCounter(writer),
+  writer: (input) => new ParquetWriter(input),
+  counter: (_, writer) => new FieldCounter(writer.values),
   totals(input) {
     const totals = new JsonTotals('row');
     const targetOf = targeting(input, true);

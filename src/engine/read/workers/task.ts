@@ -62,6 +62,8 @@ export function errorOf({ message, stack, input }: Thrown): Error {
 
 /** Memory that is moved between threads instead of copied: of all typed arrays that are not part of a larger pool, or kept. */
 export function moved(value: Rows | Result): ArrayBuffer[] {
+  const columns = ('cells' in value && value.cells) || [];
+  const cells = columns.flatMap(({ bytes, starts, kinds }) => [bytes, starts, kinds ?? bytes]);
   const arrays = Object.entries(value).flatMap(([name, part]) =>
     ArrayBuffer.isView(part) &&
     name !== 'knownIds' &&
@@ -69,7 +71,7 @@ export function moved(value: Rows | Result): ArrayBuffer[] {
       ? [part.buffer as ArrayBuffer]
       : [],
   );
-  return [...new Set(arrays)];
+  return [...new Set([...arrays, ...cells.map(({ buffer }) => buffer)])];
 }
 
 /**

@@ -1,0 +1,81 @@
+/** Rows of Parquet become the items that the same objects in JSON Lines become, although most of their cells are only copied. */
+import { expect, it } from 'vitest';
+import { type MappingRules, NO_RULES, readRows } from '../../../src/engine/read/index.js';
+import { FIXTURES, file, open, type Reading, type ReadOptions, read } from './reading.js';
+
+const FOLDER = `${FIXTURES}columnar`;
+const FILES = ['flat.parquet', 'types.parquet', 'snappy.parquet'];
+
+const RULES: [string, Partial<MappingRules>][] = [
+  ['no rules', {}],
+  [
+    'constants',
+    {
+      set: [
+        ['name', '"always"'],
+        ['day', '1'],
+      ],
+    },
+  ],
+  ['texts that mean nothing', { nulls: ['Infinity', 'first', '2024-02-29'] }],
+  ['trimmed texts', { trim: true }],
+  [
+    'several columns for one key',
+    {
+      map: [
+        ['name', 'n'],
+        ['whole', 'n'],
+        ['day', 'n'],
+        ['flag', 'n'],
+      ],
+    },
+  ],
+  [
+    'texts as numbers',
+    {
+      types: [
+        ['name', 'number'],
+        ['flag', 'boolean'],
+        ['tier', 'string'],
+      ],
+    },
+  ],
+];
+
+/** Rules for columns that the file has. */
+function rulesFor(columns: readonly string[], rules: Partial<MappingRules>): MappingRules {
+  const own = Object.entries(rules).map(([rule, value]) => [
+    rule,
+    rule === 'map' || rule === 'types'
+      ? (value as readonly (readonly [string, string])[]).filter(([column]) => columns.includes(column))
+      : value,
+  ]);
+  return { ...NO_RULES, ...Object.fromEntries(own) };
+}
+
+it.each(FILES.flatMap((name) => RULES.map(([called, rules]) => [name, called, rules] as const)))(
+  '%s with %s',
+  async (name, _, rules) => {
+    const input = await open(name, { cwd: FOLDER });
+    const rows: string[] = [];
+    for await (const { original } of readRows(
+      input,
+      Array.from({ length: 3000 }, (_, row) => row),
+    ))
+      rows.push((original as { item: string }).item);
+    expect(rows.length).toBeGreaterThan(1);
+    const options: ReadOptions = { kind: input.kind, rules: rulesFor(input.columns, rules) };
+    const found = await read(name, { ...options, cwd: FOLDER });
+    const expected = await read(file('same.ndjson', `${rows.join('\n')}\n`), options);
+    expect(found.texts).toEqual(expected.texts);
+    expect(found.reasons).toEqual(expected.reasons);
+    // A column of nulls is in no item, the order may differ, and what is a line there is a row here.
+    const columnsOf = ({ scan }: Reading) =>
+      Object.fromEntries(
+        scan.columns
+          .filter(({ reason }) => reason !== 'only null')
+          .map((plan) => [plan.column, { ...plan, reason: plan.reason.replace(/^line/, 'row') }]),
+      );
+    expect(columnsOf(found)).toEqual(columnsOf(expected));
+  },
+);
