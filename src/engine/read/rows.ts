@@ -8,7 +8,7 @@ import type { Refusal } from './wording.js';
  * `width` cells, one after another; an item of JSON is one cell. Rows of Parquet have `cells` instead.
  */
 export interface Rows {
-  /** In its own ArrayBuffer. */
+  /** In its own ArrayBuffer, which `cells` may share. */
   bytes: Uint8Array<ArrayBuffer>;
   /** For each cell: where its text begins and ends in `bytes`, without quotes around it. */
   starts: Uint32Array<ArrayBuffer>;
@@ -117,15 +117,15 @@ export function only(batch: Rows, numbers: readonly number[]): Rows {
 
 /** Some cells of a column, in memory of their own. */
 function cellsOf({ bytes, starts, kinds }: CellColumn, numbers: readonly number[]): CellColumn {
-  const ends = new Uint32Array(numbers.length + 1);
+  const own = new Uint32Array(numbers.length + 1);
   for (const [at, number] of numbers.entries())
-    ends[at + 1] = ends[at]! + starts[number + 1]! - starts[number]!;
-  const copied = new Uint8Array(ends[numbers.length]!);
+    own[at + 1] = own[at]! + starts[number + 1]! - starts[number]!;
+  const copied = new Uint8Array(own[numbers.length]!);
   for (const [at, number] of numbers.entries())
-    copied.set(bytes.subarray(starts[number], starts[number + 1]), ends[at]);
+    copied.set(bytes.subarray(starts[number], starts[number + 1]), own[at]);
   return {
     bytes: copied,
-    starts: ends,
+    starts: own,
     kinds: kinds && Uint8Array.from(numbers, (number) => kinds[number]!),
   };
 }

@@ -1,6 +1,9 @@
 /** Rows of Parquet become the items that the same objects in JSON Lines become, although most of their cells are only copied. */
 import { expect, it } from 'vitest';
 import { type MappingRules, NO_RULES, readRows } from '../../../src/engine/read/index.js';
+import { ParquetWriter } from '../../../src/engine/read/parquet/writer.js';
+import { AS_JSON, type CellColumn, CellLists, type Rows } from '../../../src/engine/read/rows.js';
+import { Output } from '../../../src/engine/read/text/bytes.js';
 import { FIXTURES, file, open, type Reading, type ReadOptions, read } from './reading.js';
 
 const FOLDER = `${FIXTURES}columnar`;
@@ -79,3 +82,34 @@ it.each(FILES.flatMap((name) => RULES.map(([called, rules]) => [name, called, ru
     expect(columnsOf(found)).toEqual(columnsOf(expected));
   },
 );
+
+/** A batch of texts, which JSON must not escape, or with objects in columns that have `json`. */
+function batchOf(columns: readonly (readonly string[])[], json: readonly boolean[]): Rows {
+  const cells = columns.map((texts, at): CellColumn => {
+    const kinds = json[at] ? Uint8Array.from(texts, () => AS_JSON) : null;
+    const starts = Uint32Array.from([0, ...texts].map((_, n) => texts.slice(0, n).join('').length));
+    return { bytes: Uint8Array.from(Buffer.from(texts.join(''))), starts, kinds };
+  });
+  const lines = Uint32Array.from(columns[0]!, (_, row) => row + 1);
+  const none = new CellLists(0).take();
+  return { bytes: new Uint8Array(0), ...none, width: columns.length, cells, lines, first: 0 };
+}
+
+it('a key beside metadata and inside it is found, also after so many others that they are forgotten', async () => {
+  const rows = 3000;
+  const input = {
+    ...(await open('snappy.parquet', { cwd: FOLDER })),
+    columns: ['company_id', 'plan', 'metadata'],
+  };
+  const writer = new ParquetWriter(input);
+  const objects = Array.from({ length: rows }, (_, row) => {
+    const keys = Array.from({ length: 8 }, (_, at) => [`key ${row} ${at}`, at]);
+    return JSON.stringify(Object.fromEntries([...keys, ...(row % 2 ? [['plan', 'b']] : [])]));
+  });
+  const ids = objects.map((_, row) => `c${row}`);
+  const isObject = [false, false, true];
+  writer.begin(batchOf([ids, ids.map(() => 'a'), objects], isObject));
+  const refusals = ids.map((_, row) => writer.write(row, new Output(0)));
+  const expected = '"plan" appears both beside metadata and inside it';
+  expect(refusals).toEqual(ids.map((_, row) => (row % 2 ? expected : null)));
+});

@@ -127,14 +127,19 @@ export class ItemFields {
     }, this.#keys);
   }
 
-  /** Begins an item. Items may have any number of different fields, and memory must not grow with the file. */
-  begin(): void {
-    if (this.outer.size + this.inner.size > 2 * MAX_FIELDS) {
+  /**
+   * Begins an item. Items may have any number of different fields, and memory must not grow with the file.
+   * @returns whether all fields were forgotten
+   */
+  begin(): boolean {
+    const areMany = this.outer.size + this.inner.size > 2 * MAX_FIELDS;
+    if (areMany) {
       for (const fields of [this.outer, this.inner]) fields.clear();
       this.#keys.clear();
     }
     this.outer.begin();
     this.inner.begin();
+    return areMany;
   }
 }
 

@@ -64,14 +64,14 @@ export class ItemValues {
     this.#clean = cleaner(rules);
   }
 
-  /** Begins an item. @param line for messages */
-  begin(line: number): void {
+  /** Begins an item. @param line for messages @returns whether all fields were forgotten */
+  begin(line: number): boolean {
     this.item++;
     this.line = line;
     this.#reason = this.#loss = this.#spread = null;
     this.id = this.company = '';
     this.keys = 0;
-    this.fields.begin();
+    return this.fields.begin();
   }
 
   /** Writes the beginning of the item, up to the members of its metadata. @returns where they begin */

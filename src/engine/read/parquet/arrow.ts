@@ -120,8 +120,8 @@ export function formOf(element: SchemaElement): Form | typeof TEXT | null {
 }
 
 /** How many rows to decode at a time, at most, and how many bytes of all columns: the library keeps what it has decoded. */
-const MOST_ROWS = 1 << 17;
-const MOST_BYTES = 64 * 1024 * 1024;
+const MOST_ROWS = 1 << 18;
+const MOST_BYTES = 128 * 1024 * 1024;
 /** While the thread decodes the next columns, there is work for the others. */
 const AHEAD = 16;
 
@@ -152,7 +152,7 @@ export class ArrowColumns {
       const most = Math.min(MOST_ROWS, bytes > 0 ? (rows * MOST_BYTES) / bytes : MOST_ROWS);
       const wanted = columns.map((column, index): Wanted | null => {
         const form = this.#forms[index];
-        return form && column.isWhole(group)
+        return form && column.isWhole(group) && !column.isMisread(group)
           ? { column: column.name, name: form.name, width: form.width }
           : null;
       });
@@ -171,8 +171,10 @@ export class ArrowColumns {
     if (this.#isAtWork && this.#sent.length === 0)
       await new Promise<void>((resolve) => (this.#arrived = resolve));
     const sent = this.#sent.shift();
-    const spare = textMemory.pop() ?? null;
-    this.#worker?.postMessage(spare, spare ? [spare] : []);
+    if (this.#worker !== null) {
+      const spare = textMemory.pop() ?? null;
+      this.#worker.postMessage(spare, spare ? [spare] : []);
+    }
     const columns = this.#forms.map((form, column) => {
       const parts = sent?.columns[column];
       return parts && form ? valuesOf(sent.memory, parts, form) : null;
@@ -189,8 +191,8 @@ export class ArrowColumns {
     try {
       // What the library says of its errors is for its developers.
       return new Worker(this.script, { workerData: this.#orders, stderr: true })
-        .on('message', (pieces) => {
-          this.#sent.push(pieces);
+        .on('message', (sent: Sent) => {
+          this.#sent.push(sent);
           this.#arrived();
         })
         .on('error', () => this.#end())

@@ -78,14 +78,16 @@ export async function openParquet(source: SourceFile): Promise<ParquetFile> {
   }
 }
 
-/** How many rows to read at a time, at most, and about how many bytes. */
-const MOST_ROWS = 4096;
-const STEP_BYTES = 1024 * 1024;
+/** How many rows to read at a time: as many as take about a megabyte, but some more of many columns. */
+const STEP_ROWS = { most: 4096, bytes: 1024 ** 2 };
+const WIDE_STEP_ROWS = { most: 1024, bytes: 8 * 1024 ** 2 };
 
 /** How many rows of a group to read at a time. */
 export function stepOf({ num_rows, total_byte_size }: RowGroup): number {
-  const rows = (Number(num_rows) * STEP_BYTES) / Number(total_byte_size);
-  return rows > 0 ? Math.ceil(Math.min(rows, MOST_ROWS)) : MOST_ROWS;
+  const rowBytes = Number(total_byte_size) / Number(num_rows);
+  if (!(rowBytes > 0)) return STEP_ROWS.most;
+  const steps = [STEP_ROWS, WIDE_STEP_ROWS].map(({ most, bytes }) => Math.min(most, bytes / rowBytes));
+  return Math.ceil(Math.max(...steps));
 }
 
 /** The error for a damaged file, from what a reader that trusts its input threw. */
@@ -174,9 +176,11 @@ export class FileColumn {
     return { version: 2, schema: this.#schema, num_rows, row_groups, metadata_length: 0 };
   }
 
-  /** Whether it has a value or a null in each row of a row group, as far as the file says. */
+  /** Whether it is where it should be in a row group, with a value or a null in each row, as far as the file says. */
   isWhole({ columns, num_rows }: RowGroup): boolean {
-    return this.isFlat && columns[this.first]!.meta_data!.num_values === num_rows;
+    const { meta_data: meta, file_path } = columns[this.first] ?? {};
+    const isThere = meta?.path_in_schema.join('.') === this.#leaves[0]?.path && !file_path;
+    return this.isFlat && isThere && meta?.num_values === num_rows;
   }
 
   /**

@@ -23,9 +23,10 @@ const LEAST_ROWS = 100_000;
 export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): AsyncGenerator<Rows> {
   await refuseChanged(input);
   const file = await openParquet(input);
-  const columns = columnsOf(file, input);
-  const arrow = new ArrowColumns(file, (at) => file.rows >= LEAST_ROWS && !columns[at]!.member.spread);
+  let arrow: ArrowColumns | null = null;
   try {
+    const columns = columnsOf(file, input);
+    arrow = new ArrowColumns(file, (at) => file.rows >= LEAST_ROWS && !columns[at]!.member.spread);
     let before = 0;
     for (const group of file.groups) {
       const rows = Number(group.num_rows);
@@ -43,7 +44,7 @@ export async function* parquetRows(input: OpenedInput, signal?: AbortSignal): As
   } catch (error) {
     throw signal?.aborted ? error : damaged(input.path, error);
   } finally {
-    await arrow.close();
+    await arrow?.close();
     await file.close();
   }
   await refuseChanged(input);
@@ -65,9 +66,10 @@ async function batchOf(columns: readonly Column[], step: Step, values: ArrowStep
     .sort(([a], [b]) => a - b)
     .map(([row, reason]): OddRow => ({ number: row - first, cells: [], reason }));
   return {
-    bytes: new Uint8Array(values.memory),
+    // None of its own: it takes the memory of the cells along.
+    bytes: new Uint8Array(values.memory, 0, 0),
     ...new CellLists(0).take(),
-    width: 0,
+    width: cells.length,
     cells,
     lines,
     first,

@@ -74,7 +74,10 @@ export class ParquetWriter implements RowWriter {
     const refused = this.#refused.get(number);
     if (refused) return refused;
     const { values } = this;
-    values.begin(this.#lines[number]!);
+    if (values.begin(this.#lines[number]!)) {
+      for (const column of [...this.#identifiers, ...this.#others])
+        column.field = values.fields.outer.named(column.field.name);
+    }
     for (const column of this.#identifiers) {
       const kind = kindOf(column, number);
       if (kind !== ABSENT) this.#take(column, number, kind);

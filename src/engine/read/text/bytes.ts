@@ -282,7 +282,7 @@ class SpareMemory {
 }
 
 /** For the text of batches: a unit is slightly more than a chunk of the input. A batch of Parquet takes some. */
-export const textMemory = new SpareMemory(288 * 1024, 6);
+export const textMemory = new SpareMemory(288 * 1024, 6, 32 * 1024);
 
 /** For items: those of a few hundred rows take some of these units. A plan may keep thousands of small batches. */
 export const itemMemory = new SpareMemory(64 * 1024, 16, 64 * 1024);

@@ -62,16 +62,16 @@ export function errorOf({ message, stack, input }: Thrown): Error {
 
 /** Memory that is moved between threads instead of copied: of all typed arrays that are not part of a larger pool, or kept. */
 export function moved(value: Rows | Result): ArrayBuffer[] {
-  const columns = ('cells' in value && value.cells) || [];
-  const cells = columns.flatMap(({ bytes, starts, kinds }) => [bytes, starts, kinds ?? bytes]);
-  const arrays = Object.entries(value).flatMap(([name, part]) =>
+  const { cells = [] } = value as Partial<Rows>;
+  const parts = [value, ...cells].flatMap((each) => Object.entries(each));
+  const arrays = parts.flatMap(([name, part]) =>
     ArrayBuffer.isView(part) &&
     name !== 'knownIds' &&
     (name === 'bytes' || name === 'items' || part.byteLength === part.buffer.byteLength)
       ? [part.buffer as ArrayBuffer]
       : [],
   );
-  return [...new Set([...arrays, ...cells.map(({ buffer }) => buffer)])];
+  return [...new Set(arrays)];
 }
 
 /**
