@@ -1,4 +1,5 @@
 /** Rows of Parquet become the items that the same objects in JSON Lines become, although most of their cells are only copied. */
+import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { type MappingRules, NO_RULES, readRows } from '../../../src/engine/read/index.js';
 import { ParquetWriter } from '../../../src/engine/read/parquet/writer.js';
@@ -112,4 +113,41 @@ it('a key beside metadata and inside it is found, also after so many others that
   const refusals = ids.map((_, row) => writer.write(row, new Output(0)));
   const expected = '"plan" appears both beside metadata and inside it';
   expect(refusals).toEqual(ids.map((_, row) => (row % 2 ? expected : null)));
+});
+
+const written = (value: number): string => {
+  const out = new Output(0);
+  out.writeNumber(value);
+  return out.bytes.toString('latin1', 0, out.length);
+};
+
+it('numbers are written as `String` writes them', () => {
+  const short = fc
+    .tuple(
+      fc.integer({ min: -(2 ** 40), max: 2 ** 40 }),
+      fc.constantFrom(1, 10, 100, 1000, 10_000, 1e-3, 1e9),
+    )
+    .map(([digits, scale]) => digits / scale);
+  const near = fc
+    .constantFrom(1e9, 1e15, 2 ** 31, 2 ** 53, 1e21, 0.001, 1e-7)
+    .chain((edge) =>
+      fc.constantFrom(-1, -0.001, 0, 0.001, 1).map((step) => edge + step * Math.max(1, edge * 2 ** -52)),
+    );
+  const examples = [
+    0,
+    -0,
+    0.1 + 0.2,
+    1.005,
+    -0.5,
+    0.0005,
+    999_999_999.999,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+  ];
+  fc.assert(
+    fc.property(fc.oneof(short, near, fc.double()), (value) => {
+      expect(written(value)).toBe(String(value));
+    }),
+    { numRuns: 3000, examples: examples.map((example) => [example]) },
+  );
 });

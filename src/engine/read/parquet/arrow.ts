@@ -123,7 +123,7 @@ export function formOf(element: SchemaElement): Form | typeof TEXT | null {
 const MOST_ROWS = 1 << 18;
 const MOST_BYTES = 128 * 1024 * 1024;
 /** While the thread decodes the next columns, there is work for the others. */
-const AHEAD = 16;
+const AHEAD = 8;
 
 /** Next to the bundle that contains this module. Missing if the sources are run directly. */
 const WORKER = new URL('./arrow-worker.cjs', import.meta.url);

@@ -1,6 +1,8 @@
 /** Rules that are merged and checked; `pages/mapping.md` has what becomes of columns. */
+import { copyFileSync } from 'node:fs';
 import { describe, expect, it } from 'vitest';
 import { mergeRules, NO_RULES } from '../../../../src/engine/read/index.js';
+import { readMapping } from '../../../../src/engine/read/mapping/mapping-file.js';
 import { file, open } from '../reading.js';
 
 it('--set of a value that its --type does not take', async () => {
@@ -48,5 +50,25 @@ describe('rules of file and flags', () => {
 
   it('of nothing are none', () => {
     expect(mergeRules({}, {})).toEqual(NO_RULES);
+  });
+});
+
+describe('a mapping file', () => {
+  it('that is missing is named', async () => {
+    await expect(readMapping('m.json', '/nowhere')).rejects.toThrow(
+      'm.json: the mapping file cannot be read: no such file',
+    );
+  });
+
+  it('that is a folder is named', async () => {
+    await expect(readMapping('.', '/')).rejects.toThrow(
+      '.: the mapping file cannot be read: this is a folder, not a file',
+    );
+  });
+
+  it('is found relative to the working directory', async () => {
+    const path = file('other.json', '{"id":"x"}');
+    copyFileSync(path, path.replace('other.json', 'm.json'));
+    expect(await readMapping('m.json', path.replace('/other.json', ''))).toMatchObject([{ id: 'x' }]);
   });
 });

@@ -5,15 +5,17 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
+import { deserialize, serialize } from 'node:v8';
+import { MessageChannel, receiveMessageOnPort } from 'node:worker_threads';
 import { build } from 'esbuild';
 import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { InputError } from '../../../../src/engine/errors.js';
 import { readRecords } from '../../../../src/engine/read/records.js';
-import type { Rows } from '../../../../src/engine/read/rows.js';
+import { CellLists, type Rows } from '../../../../src/engine/read/rows.js';
 import { textMemory } from '../../../../src/engine/read/text/bytes.js';
 import type { OpenedInput } from '../../../../src/engine/read/types.js';
 import { Pool, type PoolOptions } from '../../../../src/engine/read/workers/pool.js';
-import type { TaskSpec } from '../../../../src/engine/read/workers/task.js';
+import { moved, type TaskSpec } from '../../../../src/engine/read/workers/task.js';
 import { collected } from '../../../support/collected.js';
 import { file, KEY, open } from '../reading.js';
 
@@ -273,11 +275,11 @@ it('reads no further ahead than two batches a thread', async () => {
 });
 
 it('the memory of a batch comes back when a thread is done with it', async () => {
-  const input = await open(csv(300));
+  const input = await open(csv(3000));
   expect(await collected(pool().run(scanning(input), readRecords(input)))).toHaveLength(1);
   // Whoever takes some finds in it what the thread has read.
-  const { buffer } = textMemory.take(1);
-  expect(Buffer.from(buffer).includes('c299,299,"name')).toBe(true);
+  const { buffer } = textMemory.take(64 * 1024);
+  expect(Buffer.from(buffer).includes('c2999,2999,"name')).toBe(true);
 });
 
 it('a small file starts no thread', async () => {
@@ -330,4 +332,39 @@ it('a thread begins its next batch while the calling thread is busy', async () =
   };
   await collected(made.run(scanning(input), reading()));
   expect(begun).toBe(all);
+});
+
+/** Rows of Parquet, whose texts and places share the memory of the batch. */
+function columnar(): Rows {
+  const memory = new ArrayBuffer(64);
+  const cells = [1, 2].map((at) => {
+    const [bytes, starts] = [new Uint8Array(memory, 16 * at, 3), new Uint32Array(memory, 16 * at + 4, 3)];
+    bytes.set(Buffer.from(`ab${at}`));
+    starts.set([0, 2, 3]);
+    return { bytes, starts, kinds: at === 1 ? null : Uint8Array.of(0, 6) };
+  });
+  const lines = Uint32Array.of(1, 2);
+  return {
+    bytes: new Uint8Array(memory, 0, 0),
+    ...new CellLists(0).take(),
+    width: 2,
+    cells,
+    lines,
+    first: 0,
+  };
+}
+
+it.each([
+  ['as they are read', columnar],
+  // Memory of the pool that small arrays share cannot be moved on Node 22.
+  ['as they were kept on disk', () => deserialize(serialize(columnar())) as Rows],
+])('rows go to another thread %s', (_, make) => {
+  const { port1, port2 } = new MessageChannel();
+  const rows = make();
+  const parts = moved(rows);
+  for (const { byteLength } of parts) expect(byteLength).not.toBe(Buffer.poolSize);
+  port1.postMessage(rows, parts);
+  expect(receiveMessageOnPort(port2)!.message).toEqual(columnar());
+  expect(rows.bytes.buffer.byteLength).toBe(0); // moved, not copied
+  port1.close();
 });
