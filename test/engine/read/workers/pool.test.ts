@@ -275,11 +275,11 @@ it('reads no further ahead than two batches a thread', async () => {
 });
 
 it('the memory of a batch comes back when a thread is done with it', async () => {
-  const input = await open(csv(3000));
+  const input = await open(csv(1000));
   expect(await collected(pool().run(scanning(input), readRecords(input)))).toHaveLength(1);
   // Whoever takes some finds in it what the thread has read.
   const { buffer } = textMemory.take(64 * 1024);
-  expect(Buffer.from(buffer).includes('c2999,2999,"name')).toBe(true);
+  expect(Buffer.from(buffer).includes('c999,999,"name')).toBe(true);
 });
 
 it('a small file starts no thread', async () => {
