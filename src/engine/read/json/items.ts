@@ -154,7 +154,7 @@ export interface JsonRecord {
 }
 
 /** Returns the function that gives the text of an item in a batch. */
-export function textsIn({ bytes, starts, ends }: Rows): (number: number) => Buffer {
+function textsIn({ bytes, starts, ends }: Rows): (number: number) => Buffer {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return (number) => text.subarray(starts[number], ends[number]);
 }
