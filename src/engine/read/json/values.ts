@@ -16,7 +16,7 @@ import {
   TOO_MANY_KEYS,
   TOO_MANY_LEVELS,
 } from '../wording.js';
-import type { FieldSink, FieldStats } from './fields.js';
+import type { FieldSink } from './fields.js';
 import { type Field, type Fields, ItemFields } from './items.js';
 import { NESTED, NULL } from './look.js';
 import { Members } from './members.js';
@@ -48,9 +48,9 @@ export class ItemValues {
   /** Where the object with these is; null if there is none. */
   #spread: [start: number, end: number] | null = null;
 
-  /** @param out where members of the metadata are written, each with a comma before it */
   constructor(
     input: OpenedInput,
+    /** Where members of the metadata are written, each with a comma before it. */
     public out = new Output(0),
   ) {
     const { rules, kind, constants } = input;
@@ -79,6 +79,7 @@ export class ItemValues {
     return beginItem(out, this.#head, this.id, this.company, room);
   }
 
+  /** Writes its end. @param start as `open` gave it */
   close(out: Output, start: number): void {
     out.write(this.#constants);
     endItem(out, start);
@@ -87,11 +88,6 @@ export class ItemValues {
   /** Whether texts, numbers, and booleans of a column are sent as they are. */
   isPlain({ role, pinned }: Target): boolean {
     return role === 'metadata' && pinned === null && this.#clean === null;
-  }
-
-  /** What the values of a field are counted in, for the rows of a batch; null if they are not. */
-  statsOf({ target }: Field): FieldStats | null {
-    return this.sink?.statsOf(target) ?? null;
   }
 
   /**

@@ -2,7 +2,7 @@
 import type { RowWriter } from '../format.js';
 import { type FieldStats, isSeen } from '../json/fields.js';
 import { type Field, type JsonRecord, recordReader } from '../json/items.js';
-import { NULL, skipSpace, TEXT } from '../json/look.js';
+import { BOOLEAN, skipSpace, TEXT } from '../json/look.js';
 import { Members } from '../json/members.js';
 import { jsonString } from '../json/text.js';
 import { ItemValues } from '../json/values.js';
@@ -54,7 +54,7 @@ export class ParquetWriter implements RowWriter {
     const opened = cells.map(({ bytes, starts, kinds }, at): Column => {
       const field = values.fields.outer.named(columns[at]!);
       const isPlain = values.isPlain(field.target);
-      const stats = isPlain ? values.statsOf(field) : null;
+      const stats = (isPlain && values.sink?.statsOf(field.target)) || null;
       const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
       return { bytes: buffer, view: viewOf(buffer), starts, kinds, field, isPlain, stats };
     });
@@ -87,7 +87,7 @@ export class ParquetWriter implements RowWriter {
     for (const column of this.#others) {
       const kind = kindOf(column, number);
       if (kind === ABSENT) continue;
-      const isCopied = column.isPlain && kind < NULL && values.keys < MOST_COLUMNS;
+      const isCopied = column.isPlain && kind <= BOOLEAN && values.keys < MOST_COLUMNS;
       if (isCopied && column.field.key.item !== values.item) this.#copy(column, number, kind, out);
       else this.#take(column, number, kind);
     }
@@ -101,7 +101,7 @@ export class ParquetWriter implements RowWriter {
     this.values.take(column.field, this.#cell, false);
   }
 
-  /** What `take` does with most cells. */
+  /** Does what `take` does with most cells: texts, numbers, and booleans that are metadata as they are. */
   #copy(column: Column, number: number, kind: number, out: Output): void {
     const { starts, field, stats } = column;
     const { values } = this;
