@@ -38,8 +38,8 @@ export interface CellColumn {
   /** Where each cell begins in `bytes`, and where the last one ends. */
   starts: Uint32Array<ArrayBuffer>;
   /**
-   * What each cell holds: `ESCAPED_TEXT`, `AS_JSON`, `ABSENT`, or a number of `JSON_TYPES`, for a text without quotes or the
-   * JSON text of another scalar, as `JSON.stringify` writes it. Null if all are texts that JSON does not escape.
+   * What each cell holds: `ESCAPED_TEXT`, `AS_JSON`, `ABSENT`, or one of the first four `JSON_TYPES`: a text without quotes,
+   * or a number or a boolean as `JSON.stringify` writes it. Null if all are texts that JSON does not escape.
    */
   kinds: Uint8Array<ArrayBuffer> | null;
 }
@@ -89,7 +89,7 @@ export const rejectedRecord = (
 /** Some rows of a batch, by their indexes in it, ascending. Those without `cells` share its bytes. */
 export function only(batch: Rows, numbers: readonly number[]): Rows {
   const { starts, ends, kinds, width, lines, fileLines, odd } = batch;
-  const cells = new CellLists(numbers.length * width);
+  const cells = new CellLists(batch.cells ? 0 : numbers.length * width);
   for (const number of batch.cells ? [] : numbers) {
     for (let cell = number * width; cell < (number + 1) * width; cell++)
       cells.push(starts[cell]!, ends[cell]!, kinds[cell]!);

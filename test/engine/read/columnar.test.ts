@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { ProfilesError } from '../../../src/engine/errors.js';
@@ -401,4 +402,39 @@ it.each([
   onTestFinished(() => file.close());
   const found = await byArrow('steps.parquet', file, { script: pathToFileURL(script) });
   expect(found).toEqual(file.columns.map(() => []));
+});
+
+it('steps that arrive after the error of their thread are not taken for later ones', async () => {
+  const script = join(scratch(), 'late.cjs');
+  writeFileSync(
+    script,
+    `const { parentPort } = require('node:worker_threads');
+    setTimeout(() => {
+      for (const text of ['a', 'b', 'c']) {
+        const memory = new ArrayBuffer(16);
+        new Uint32Array(memory, 0, 2).set([0, 1]);
+        new Uint8Array(memory, 8).set(Buffer.from(text));
+        const parts = [null, { start: 0, bytes: 8 }, { start: 8, bytes: 1 }];
+        parentPort.postMessage({ memory, columns: [parts] }, [memory]);
+      }
+      throw new Error();
+    }, 500);`,
+  );
+  const file = await openParquet(await open('steps.parquet', { cwd: FOLDER }));
+  onTestFinished(() => file.close());
+  const arrow = new ArrowColumns(file, () => true, pathToFileURL(script));
+  onTestFinished(() => arrow.close());
+  const first = arrow.next();
+  await setTimeout(300);
+  // The thread sends, and ends, while this one is busy.
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1500);
+  const found: string[] = [];
+  for (const next of [first, null, null, null, null]) {
+    const { columns } = await (next ?? arrow.next());
+    found.push(columns[0] ? shown(columns[0].value(0)) : 'none');
+    await setTimeout(20);
+  }
+  const texts = found.filter((text) => text !== 'none');
+  expect(texts).toEqual(['text a', 'text b', 'text c'].slice(0, texts.length));
+  expect(found.slice(texts.length).every((text) => text === 'none')).toBe(true);
 });

@@ -154,7 +154,7 @@ export interface JsonRecord {
 }
 
 /** Returns the function that gives the text of an item in a batch. */
-function textsIn({ bytes, starts, ends }: Rows): (number: number) => Buffer {
+function itemTexts({ bytes, starts, ends }: Rows): (number: number) => Buffer {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   return (number) => text.subarray(starts[number], ends[number]);
 }
@@ -166,7 +166,7 @@ function textsIn({ bytes, starts, ends }: Rows): (number: number) => Buffer {
 export function recordReader(
   batch: Rows,
   input: OpenedInput,
-  textOf = textsIn(batch),
+  textOf = itemTexts(batch),
 ): (number: number) => JsonRecord {
   return (number) => {
     const bytes = textOf(number);

@@ -119,7 +119,7 @@ export class Members {
     }
   }
 
-  protected setScalar(start: number, end: number, kind = TEXT): void {
+  protected setScalar(start: number, end: number, kind: number): void {
     this.start = start;
     this.end = end;
     this.kind = kind;

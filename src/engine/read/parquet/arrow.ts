@@ -164,7 +164,7 @@ export class ArrowColumns {
 
   /**
    * The values of the next rows. Null where the library cannot read them, or has them in another form: then
-   * hyparquet reads these and all after them, or says what is wrong with them.
+   * hyparquet reads these and those after them in the row group, or says what is wrong with them.
    */
   async next(): Promise<ArrowStep> {
     if (this.#isAtWork) this.#worker ??= this.#start();
@@ -192,9 +192,12 @@ export class ArrowColumns {
       // What the library says of its errors is for its developers.
       return new Worker(this.script, { workerData: this.#orders, stderr: true })
         .on('message', (sent: Sent) => {
+          // An error may come before the steps that were sent before it. hyparquet reads their rows by now.
+          if (!this.#isAtWork) return;
           this.#sent.push(sent);
           this.#arrived();
         })
+        .on('messageerror', () => this.#end())
         .on('error', () => this.#end())
         .on('exit', () => this.#end());
     } catch {

@@ -18,7 +18,7 @@ interface Column extends Pick<CellColumn, 'starts' | 'kinds'> {
   field: Field;
   /** Whether its texts, numbers, and booleans are sent as they are. */
   isPlain: boolean;
-  /** What these are counted in. */
+  /** What its values are counted in. */
   stats: FieldStats | null;
 }
 
@@ -54,7 +54,7 @@ export class ParquetWriter implements RowWriter {
     const opened = cells.map(({ bytes, starts, kinds }, at): Column => {
       const field = values.fields.outer.named(columns[at]!);
       const isPlain = values.isPlain(field.target);
-      const stats = (isPlain && values.sink?.statsOf(field.target)) || null;
+      const stats = values.sink?.statsOf(field.target) ?? null;
       const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
       return { bytes: buffer, view: viewOf(buffer), starts, kinds, field, isPlain, stats };
     });
