@@ -19,7 +19,7 @@ export * from './items.js';
 export * from './records.js';
 export * from './rejects-rows.js';
 export * from './sources/spool.js';
-export { bodyMemory, itemMemory } from './text/bytes.js';
+export { bodyMemory, itemMemory } from './text/memory.js';
 export * from './wording.js';
 export * from './written.js';
 /** The reader is loaded when it is needed: most imports have no mapping file. */

@@ -3,7 +3,8 @@ import { BLANK, type RowWriter } from './format.js';
 import { formatOf } from './formats.js';
 import { Hashes } from './hashes.js';
 import { type Rows, rejectedRecord, rowOf } from './rows.js';
-import { COMMA, itemMemory, Output } from './text/bytes.js';
+import { COMMA, Output } from './text/bytes.js';
+import { itemMemory } from './text/memory.js';
 import type { OpenedInput, RejectedRecord, Schema } from './types.js';
 
 /** What is known about each row besides its item. */

@@ -5,7 +5,7 @@
 import { readSync } from 'node:fs';
 import { parentPort, workerData } from 'node:worker_threads';
 import { ParquetFile, wasmMemory } from 'parquet-wasm';
-import { textMemory } from '../text/bytes.js';
+import { textMemory } from '../text/memory.js';
 import type { ArrowGroup, Orders, Part, Sent, Wanted } from './arrow.js';
 
 /** Where structures of Arrow have their members, in memory with addresses of 32 bits. */

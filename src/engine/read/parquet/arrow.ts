@@ -6,7 +6,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import type { SchemaElement } from 'hyparquet';
-import { textMemory } from '../text/bytes.js';
+import { textMemory } from '../text/memory.js';
 import { type ParquetFile, stepOf } from './file.js';
 import { isText, meaningOf } from './values.js';
 
@@ -150,6 +150,7 @@ export class ArrowColumns {
     const ordered = groups.map((group, at): ArrowGroup => {
       const [rows, step, bytes] = [Number(group.num_rows), stepOf(group), Number(group.total_byte_size)];
       const most = Math.min(MOST_ROWS, bytes > 0 ? (rows * MOST_BYTES) / bytes : MOST_ROWS);
+      // hyparquet says what is wrong with the others.
       const wanted = columns.map((column, index): Wanted | null => {
         const form = this.#forms[index];
         return form && column.isWhole(group) && !column.isMisread(group)
@@ -171,9 +172,9 @@ export class ArrowColumns {
     if (this.#isAtWork && this.#sent.length === 0)
       await new Promise<void>((resolve) => (this.#arrived = resolve));
     const sent = this.#sent.shift();
-    if (this.#worker !== null) {
+    if (this.#isAtWork) {
       const spare = textMemory.pop() ?? null;
-      this.#worker.postMessage(spare, spare ? [spare] : []);
+      this.#worker!.postMessage(spare, spare ? [spare] : []);
     }
     const columns = this.#forms.map((form, column) => {
       const parts = sent?.columns[column];

@@ -133,11 +133,11 @@ export class Column {
   #writer(): (raw: unknown) => number {
     const { asText, missing, spread, wide } = this.member;
     const { node, isFlat } = this.column;
-    const write = (json: string | null, kind = AS_JSON): number => {
+    const write = (json: string | null): number => {
       const written = json ?? missing;
       if (written === null) return ABSENT;
       this.#out.write(written);
-      return json === null ? AS_JSON : kind;
+      return AS_JSON;
     };
     if (!isFlat) {
       const read = readerOf(node);
@@ -156,7 +156,10 @@ export class Column {
       if (value === null) return write(null);
       const isText = asText === 'all' || (asText === 'integers' && Number.isSafeInteger(value));
       if (isText || typeof value === 'string') return this.#writeText(String(value));
-      if (typeof value === 'boolean') return write(String(value), BOOLEAN);
+      if (typeof value === 'boolean') {
+        this.#out.write(String(value));
+        return BOOLEAN;
+      }
       this.#out.writeNumber(value as number);
       return Number.isInteger(value) ? INTEGER : DECIMAL;
     };

@@ -2,8 +2,9 @@
 import type { InputError } from '../../errors.js';
 import type { Rows } from '../rows.js';
 import { badText } from './bad-text.js';
-import { LF, textMemory } from './bytes.js';
+import { LF } from './bytes.js';
 import { BadTextError } from './encoding.js';
+import { textMemory } from './memory.js';
 
 /** The largest record, far larger than any request may be. */
 export const MAX_RECORD_BYTES = 16 * 1024 * 1024;

@@ -6,7 +6,7 @@ import { Worker } from 'node:worker_threads';
 import { orAborted } from '../../util/clock.js';
 import { RecordCache } from '../record-cache.js';
 import type { Rows } from '../rows.js';
-import { itemMemory, textMemory } from '../text/bytes.js';
+import { itemMemory, textMemory } from '../text/memory.js';
 import type { OpenedInput } from '../types.js';
 import {
   createTask,

@@ -2,7 +2,7 @@
 import { deserialize } from 'node:v8';
 import { parentPort } from 'node:worker_threads';
 import type { Rows } from '../rows.js';
-import { itemMemory } from '../text/bytes.js';
+import { itemMemory } from '../text/memory.js';
 import {
   createTask,
   keepYoungGenerationSmall,

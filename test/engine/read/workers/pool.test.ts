@@ -12,7 +12,7 @@ import { beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { InputError } from '../../../../src/engine/errors.js';
 import { readRecords } from '../../../../src/engine/read/records.js';
 import { CellLists, type Rows } from '../../../../src/engine/read/rows.js';
-import { textMemory } from '../../../../src/engine/read/text/bytes.js';
+import { textMemory } from '../../../../src/engine/read/text/memory.js';
 import type { OpenedInput } from '../../../../src/engine/read/types.js';
 import { Pool, type PoolOptions } from '../../../../src/engine/read/workers/pool.js';
 import { moved, type TaskSpec } from '../../../../src/engine/read/workers/task.js';
